@@ -1,5 +1,7 @@
 //! Corner cases of waiting, of ending and of panicking.
 
+mod support;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -8,46 +10,35 @@ use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use locksley::{Pool, Strategy};
+use locksley::{Pool, Strategy, WorkerActivity};
+
+use support::{count, limit, until, until_blocked, until_state};
 
 /// How long a test waits before it calls a wait endless. No test that passes takes so long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn until(flag: &AtomicBool) {
-    while !flag.load(SeqCst) {
-        thread::yield_now();
-    }
-}
-
 /// A task that blocks while the pool ends gets its spare, though that one was woken by the end.
 #[test]
 fn spares_are_there_after_the_end() {
+    let _limit = limit();
     let pool = Pool::builder().workers(1).build().unwrap();
+    let pool: &'static Pool = Box::leak(Box::new(pool));
     // Calls up a spare, which lies down again.
     pool.install(|| {
         let task = locksley::spawn(|| 7);
         assert_eq!(locksley::block_on(task), 7);
     });
-    thread::sleep(Duration::from_millis(50));
-    let started = Arc::new(AtomicBool::new(false));
-    let (s, done) = (started.clone(), Arc::new(AtomicBool::new(false)));
+    until_state(pool, |state| count(state, WorkerActivity::SpareIdle) > 0);
+    let done = Arc::new(AtomicBool::new(false));
     let d = done.clone();
     pool.spawn_detached(move || {
-        s.store(true, SeqCst);
-        thread::sleep(Duration::from_millis(200));
+        until_state(pool, |state| state.closing);
         let task = locksley::spawn(|| 7);
         assert_eq!(locksley::block_on(task), 7);
         d.store(true, SeqCst);
     });
-    until(&started);
-    let (send, receive) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        drop(pool);
-        send.send(()).unwrap();
-    });
-    let ended = receive.recv_timeout(LIMIT).is_ok();
+    pool.shutdown_static();
     assert!(done.load(SeqCst), "the task did not finish");
-    assert!(ended, "the pool does not end");
 }
 
 static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
@@ -56,12 +47,10 @@ static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
 /// that leapfrogs through it takes that, which does not descend from what it waits for.
 #[test]
 fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
+    let _limit = limit();
     for strategy in Strategy::ALL {
-        let pool = Pool::builder()
-            .workers(2)
-            .strategy(strategy)
-            .build()
-            .unwrap();
+        let pool = Pool::builder().workers(2).strategy(strategy).build();
+        let pool: &'static Pool = Box::leak(Box::new(pool.unwrap()));
         let flags: [Arc<AtomicBool>; 3] = std::array::from_fn(|_| Arc::default());
         let [started, pushed, stolen] = flags.clone();
         let violated = AtomicUsize::new(0);
@@ -69,19 +58,14 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
             started.store(true, SeqCst);
             until(&pushed);
             let me = thread::current().id();
+            let index = locksley::current_worker_index().unwrap();
             *HOLDER.lock().unwrap() = Some(me); // "holds a lock"
             locksley::join(
-                || {
-                    for _ in 0..1000 {
-                        if stolen.load(SeqCst) {
-                            break;
-                        }
-                        thread::sleep(Duration::from_millis(1));
-                    }
-                },
+                || until(&stolen),
                 || {
                     stolen.store(true, SeqCst);
-                    thread::sleep(Duration::from_millis(100));
+                    // The maker waits for this, and has looked for something to run.
+                    until_blocked(pool, index);
                 },
             );
             *HOLDER.lock().unwrap() = None;
@@ -106,18 +90,17 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
             0,
             "{strategy}: ran a stranger's job while it held a lock"
         );
+        pool.shutdown_static();
     }
 }
 
 /// The same for a thread that is adopted, and forks outside of any job.
 #[test]
 fn an_adopted_thread_leads_to_nothing_unrelated() {
+    let _limit = limit();
     thread::spawn(|| {
-        let pool = Pool::builder()
-            .workers(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
+        let pool = Pool::builder().workers(2).use_current_thread().build();
+        let pool: &'static Pool = Box::leak(Box::new(pool.unwrap()));
         let pushed = Arc::new(AtomicBool::new(false));
         let started = Arc::new(AtomicBool::new(false));
         let sent = Arc::new(AtomicBool::new(false));
@@ -136,7 +119,7 @@ fn an_adopted_thread_leads_to_nothing_unrelated() {
                 locksley::scope(|s| {
                     s.spawn_broadcast(|_, c| {
                         if c.index() == 0 {
-                            thread::sleep(Duration::from_millis(100))
+                            until_blocked(pool, 1);
                         }
                     });
                     sent.store(true, SeqCst);
@@ -163,6 +146,7 @@ fn an_adopted_thread_leads_to_nothing_unrelated() {
             !violated.load(SeqCst),
             "ran a stranger's job while it held a lock"
         );
+        pool.shutdown_static();
     })
     .join()
     .unwrap();
@@ -230,21 +214,30 @@ fn a_scope_ends_though_payloads_panic() {
 /// What its tasks borrow is gone when a scope is left.
 #[test]
 fn no_payload_lets_a_scope_end_early() {
-    let running = AtomicBool::new(false);
-    let finished = AtomicBool::new(false);
+    let _limit = limit();
+    let [running, left, finished] = [const { AtomicBool::new(false) }; 3];
+    let bombs = AtomicUsize::new(0);
     let pool = Pool::builder().workers(2).build().unwrap();
+    let bomb = || {
+        bombs.fetch_add(1, SeqCst);
+        std::panic::panic_any(Bomb)
+    };
     let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         pool.scope(|s| {
             s.spawn(|_| {
                 running.store(true, SeqCst);
-                thread::sleep(Duration::from_millis(300));
+                // Both panics are over, and the scope waits for this task, or was left.
+                until_state(&pool, |state| {
+                    bombs.load(SeqCst) == 2 && state.blocked > 0 || left.load(SeqCst)
+                });
                 finished.store(true, SeqCst);
             });
             until(&running);
-            s.spawn(|_| std::panic::panic_any(Bomb));
-            s.spawn(|_| std::panic::panic_any(Bomb));
+            s.spawn(|_| bomb());
+            s.spawn(|_| bomb());
         })
     }));
+    left.store(true, SeqCst);
     let late = !finished.load(SeqCst);
     std::mem::forget(r);
     // What the task borrows is there until it is done.
@@ -270,10 +263,11 @@ impl std::future::Future for Wait {
     }
 }
 
-/// A push that wakes the worker it is near to, which has something better to do.
+/// A push that wakes the worker it is near to, which has something better to do: one worker runs
+/// the task all the same, though two spin until it has run.
 #[test]
 fn a_near_push_wakes_a_worker_that_looks() {
-    let mut lost = 0;
+    let _limit = limit();
     for _ in 0..5 {
         let pool = Pool::builder()
             .workers(3)
@@ -282,49 +276,41 @@ fn a_near_push_wakes_a_worker_that_looks() {
             .build()
             .unwrap();
         let gate = Arc::new(Gate::default());
-        let index = Arc::new(AtomicUsize::new(99));
+        let index = AtomicUsize::new(99);
         let ran = Arc::new(AtomicBool::new(false));
-        let settle = |ran: &AtomicBool| {
-            for _ in 0..2000 {
-                if ran.load(SeqCst) {
-                    return true;
-                }
-                thread::sleep(Duration::from_millis(1));
+        let blocks = || {
+            index.store(locksley::current_worker_index().unwrap(), SeqCst);
+            locksley::block_on(Wait(gate.clone()));
+            until(&ran);
+        };
+        let pushes = || {
+            // All others sleep, the first one with its waker left.
+            until_state(&pool, |state| {
+                let awake = [WorkerActivity::Running, WorkerActivity::Searching];
+                awake.map(|activity| count(state, activity)) == [1, 0]
+                    && gate.0.lock().unwrap().1.is_some()
+            });
+            let r = ran.clone();
+            drop(locksley::spawn_near(index.load(SeqCst), move || {
+                r.store(true, SeqCst)
+            }));
+            let waker = {
+                let mut g = gate.0.lock().unwrap();
+                g.0 = true;
+                g.1.take()
+            };
+            waker.unwrap().wake();
+            until(&ran);
+        };
+        thread::scope(|threads| {
+            threads.spawn(|| pool.install(blocks));
+            while index.load(SeqCst) == 99 {
+                thread::yield_now();
             }
-            false
-        };
-        let a = {
-            let (gate, index, ran) = (gate.clone(), index.clone(), ran.clone());
-            pool.spawn(move || {
-                index.store(locksley::current_worker_index().unwrap(), SeqCst);
-                locksley::block_on(Wait(gate));
-                settle(&ran)
-            })
-        };
-        while index.load(SeqCst) == 99 {
-            thread::yield_now();
-        }
-        let b = {
-            let (gate, index, ran) = (gate.clone(), index.clone(), ran.clone());
-            pool.spawn(move || {
-                thread::sleep(Duration::from_millis(100));
-                let r = ran.clone();
-                drop(locksley::spawn_near(index.load(SeqCst), move || {
-                    r.store(true, SeqCst)
-                }));
-                let waker = {
-                    let mut g = gate.0.lock().unwrap();
-                    g.0 = true;
-                    g.1.take()
-                };
-                waker.unwrap().wake();
-                settle(&ran)
-            })
-        };
-        let ok = (a.join(), b.join());
-        lost += usize::from(ok != (true, true));
+            pool.install(pushes);
+        });
+        assert!(ran.load(SeqCst));
     }
-    assert_eq!(lost, 0, "one worker slept and none ran the task");
 }
 
 #[test]

@@ -2,11 +2,15 @@
 //! nothing that was dealt is out of reach.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use locksley::policy::Oracle;
 use locksley::{Idle, Pool, Strategy, Waiting};
+
+use support::{limit, until, until_asleep};
 
 /// The oracles, and some combinations.
 fn policies() -> impl Iterator<Item = Strategy> {
@@ -50,12 +54,6 @@ fn nest(depth: usize) -> usize {
     [a, b, c].into_iter().map(AtomicUsize::into_inner).sum()
 }
 
-fn until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        std::thread::yield_now();
-    }
-}
-
 #[test]
 fn every_policy_runs_everything_once() {
     for strategy in policies() {
@@ -95,15 +93,22 @@ fn each_task_runs_once() {
     }
 }
 
+/// Forks two closures that can only end together.
+fn meet() {
+    let both = Barrier::new(2);
+    let (a, b) = locksley::join(|| both.wait(), || both.wait());
+    assert_ne!(a.is_leader(), b.is_leader());
+}
+
 /// Of two closures that can only end together one is dealt or fetched, though the worker that has
 /// it waits for it, and deals nothing meanwhile.
 #[test]
 fn a_fork_whose_maker_is_blocked_is_reached() {
+    let _limit = limit();
     for strategy in policies() {
         let pool = pool(2, strategy);
         for _ in 0..20 {
-            let both = Barrier::new(2);
-            pool.install(|| locksley::join(|| both.wait(), || both.wait()));
+            pool.install(meet);
         }
     }
 }
@@ -111,6 +116,7 @@ fn a_fork_whose_maker_is_blocked_is_reached() {
 /// Tasks that were dealt to a worker that is blocked until they are done, which it is not told.
 #[test]
 fn tasks_whose_consumer_is_blocked_are_reached() {
+    let _limit = limit();
     for strategy in policies() {
         for workers in [2, 3] {
             let pool = pool(workers, strategy);
@@ -135,6 +141,7 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
                         std::thread::yield_now();
                     }
                 });
+                assert_eq!(done.into_inner(), 2 * workers, "{strategy}");
             }
         }
     }
@@ -164,13 +171,13 @@ fn a_waiter_runs_only_what_it_waits_for() {
 /// A worker that asks and is not answered fetches, however soon it lies down.
 #[test]
 fn who_hardly_looks_around_fetches_too() {
+    let _limit = limit();
     let (spins, yields) = (0, 0);
     for strategy in policies() {
         let builder = Pool::builder().workers(2).strategy(strategy);
         let pool = builder.idle(Idle { spins, yields }).build().unwrap();
         for _ in 0..20 {
-            let both = Barrier::new(2);
-            pool.install(|| locksley::join(|| both.wait(), || both.wait()));
+            pool.install(meet);
         }
     }
 }
@@ -186,6 +193,7 @@ fn strict(workers: usize, strategy: Strategy) -> Pool {
 /// better run there.
 #[test]
 fn a_waiter_gets_back_what_is_stuck() {
+    let _limit = limit();
     for strategy in policies() {
         let pool = strict(2, strategy);
         for _ in 0..5 {
@@ -201,6 +209,7 @@ fn a_waiter_gets_back_what_is_stuck() {
                     locksley::scope(|s| {
                         s.spawn_near(other, |_| done.store(true, Ordering::Release));
                     });
+                    assert!(done.load(Ordering::Acquire), "{strategy}");
                 });
             });
         }
@@ -257,6 +266,7 @@ impl Trap {
 /// where thieves take half of what there is.
 #[test]
 fn a_waiter_gets_what_another_one_has_fetched() {
+    let _limit = limit();
     let half = "steal-half".parse().expect("a strategy");
     for strategy in [Strategy::dealing(Oracle::Simple), half] {
         let pool = strict(Trap::WORKERS, strategy);
@@ -287,6 +297,8 @@ fn spring_the_trap() {
             std::thread::yield_now();
         }
     });
+    let done = trap.done.load(Ordering::Acquire) + trap.blocked.load(Ordering::Acquire);
+    assert_eq!(done, Trap::TASKS, "each task has run once");
 }
 
 #[test]
@@ -344,17 +356,21 @@ fn the_end_waits_for_what_was_dealt() {
 /// A task that is dealt to a sleeping worker wakes it, or another one.
 #[test]
 fn what_is_dealt_wakes_a_worker() {
+    let _limit = limit();
     for strategy in policies() {
         let pool = pool(2, strategy);
         for _ in 0..50 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            until_asleep(&pool);
             pool.install(|| {
                 let other = 1 - locksley::current_worker_index().expect("a worker");
                 let ran = std::sync::Arc::new(AtomicBool::new(false));
                 let tell = ran.clone();
-                let task = locksley::spawn_near(other, move || tell.store(true, Ordering::Release));
+                let task = locksley::spawn_near(other, move || {
+                    tell.store(true, Ordering::Release);
+                    7
+                });
                 until(&ran);
-                task.join();
+                assert_eq!(task.join(), 7);
             });
         }
     }
@@ -588,25 +604,17 @@ mod counted {
         }
     }
 
-    /// What was dealt was taken, by its consumer or another one.
+    /// What was dealt was taken, by its consumer or another one: all workers sleep in the end.
     #[test]
     fn an_idle_pool_sleeps_and_wakes() {
+        let _limit = limit();
         for strategy in policies() {
             let pool = pool(3, strategy);
             for _ in 0..20 {
                 let count = AtomicUsize::new(0);
                 pool.scope(|s| grow(s, 5, &count));
                 assert_eq!(count.into_inner(), 63);
-                let end = Instant::now() + Duration::from_secs(60);
-                loop {
-                    let before = pool.stats();
-                    std::thread::sleep(Duration::from_millis(2));
-                    let during = (pool.stats() - before).total();
-                    if (during.steal_attempts, during.parks) == (0, 0) {
-                        break;
-                    }
-                    assert!(Instant::now() < end, "{strategy}: {}", pool.stats());
-                }
+                until_asleep(&pool);
             }
         }
     }

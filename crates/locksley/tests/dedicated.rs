@@ -1,7 +1,9 @@
 //! Dealing as published: each spawned task runs on the worker that it was dealt to.
 #![cfg(not(loom))]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locksley::policy::{DealMode, Dealing, Oracle};
@@ -76,10 +78,11 @@ fn everything_runs_once() {
 /// Theorem 11 with L of infinity. The workers sleep in between, and are woken for it.
 #[test]
 fn a_task_runs_where_it_prefers_to_be() {
+    let _limit = support::limit();
     let pool = pool(3, without_limit());
     for round in 0..50 {
         if round % 5 == 0 {
-            std::thread::sleep(std::time::Duration::from_millis(3));
+            support::until_asleep(&pool);
         }
         let misses = AtomicUsize::new(0);
         pool.scope(|s| {
@@ -144,15 +147,19 @@ fn what_exit_handlers_spawn_is_not_dealt() {
         let builder = Pool::builder()
             .workers(2)
             .strategy(dedicated(Oracle::Simple));
+        let leaves = AtomicBool::new(false);
         let builder = builder.exit_handler(move |index| {
-            // The other worker has left by then, or leaves later: both must do.
-            std::thread::sleep(Duration::from_millis(50) * (1 - index as u32));
+            // The other worker is about to leave by then, or leaves later: both must do.
+            if index == 0 {
+                support::until(&leaves);
+            }
             for _ in 0..4 {
                 let count = count.clone();
                 locksley::spawn_detached(move || {
                     count.fetch_add(1, Ordering::Relaxed);
                 });
             }
+            leaves.store(true, Ordering::Release);
         });
         drop(builder.build().expect("the pool starts"));
         over.0.send(()).expect("the test waits");

@@ -1,6 +1,8 @@
 //! Whom workers try to steal from, and that a user's own choice does no harm.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
@@ -17,12 +19,15 @@ fn fib(n: u64) -> u64 {
 
 /// Two closures that can only end together: the second must be stolen.
 fn meet() {
+    let _limit = support::limit();
     let barrier = Barrier::new(2);
-    locksley::join(|| barrier.wait(), || barrier.wait());
+    let (a, b) = locksley::join(|| barrier.wait(), || barrier.wait());
+    assert_ne!(a.is_leader(), b.is_leader());
 }
 
 /// Gives the pool work until something has happened.
 fn work_until(pool: &Pool, happened: impl Fn() -> bool) {
+    let _limit = support::limit();
     while !happened() {
         assert_eq!(pool.install(|| fib(12)), 144);
     }

@@ -36,15 +36,15 @@
 //! | C1 | push: raise `bottom` | Release | C8 | the thief would see the index before the item | `chase_lev::push_against_steal` |
 //! | C2 | pop: fence between `bottom` and `top` | SeqCst | C7 | owner and thief would both take the item | `chase_lev::pop_against_two_thieves` |
 //! | C3 | make room: read `top` | Acquire | C9 | the slot could be rewritten before the thief that succeeds has read it (shown by a trace, `sync::trace`) | `chase_lev::grow_against_steal` |
-//! | C4 | pop: read `top` | Relaxed | - | checked again behind C2, or by compare-and-swap | |
-//! | C5 | pop: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
-//! | C6 | steal: read `top` | Relaxed | - | the fence C7 acquires too | |
+//! | C4 | pop: read `top` | Relaxed | - | checked again behind C2, or by compare-and-swap | none: nothing is weaker |
+//! | C5 | pop: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | none: nothing is weaker |
+//! | C6 | steal: read `top` | Relaxed | - | the fence C7 acquires too | none: nothing is weaker |
 //! | C7 | steal: fence between `top` and `bottom` | SeqCst | C2, R2 | as C2 | `chase_lev::pop_against_two_thieves` |
 //! | C8 | steal: read `bottom` | Acquire | C1, C11, C12 | as C1 | `chase_lev::push_against_steal` |
 //! | C9 | steal: raise `top` | Release | C3, C10 | as C3. (What C10 needs the fence C7 releases too) | `chase_lev::grow_against_steal` |
 //! | C10 | look: read `top` | Acquire | C9 | an old `bottom` beside a new `top` would look like an emptiness that never was | `chase_lev::never_empty` |
-//! | C11 | pop: lower `bottom` | Release | C8 | not shown by loom: a thief that reads this value must see the items below it, since in C++20 a Relaxed store of the same thread ends the release sequence of C1; but loom switches threads before accesses, not before fences, so that no thief passes C7 between this store and C2, and behind C2 loom's fences synchronise by themselves | |
-//! | C12 | pop: restore `bottom` | Release | C8 | not shown by loom: all items below the restored `bottom` are taken, so a thief that reads it takes nothing; Release because all stores of `bottom` are | |
+//! | C11 | pop: lower `bottom` | Release | C8 | not shown by loom: a thief that reads this value must see the items below it, since in C++20 a Relaxed store of the same thread ends the release sequence of C1; but loom switches threads before accesses, not before fences, so that no thief passes C7 between this store and C2, and behind C2 loom's fences synchronise by themselves | none |
+//! | C12 | pop: restore `bottom` | Release | C8 | not shown by loom: all items below the restored `bottom` are taken, so a thief that reads it takes nothing; Release because all stores of `bottom` are | none |
 //!
 //! A push issues no fence: a Release store is a plain store on x86 and an `stlr` on ARM, where a
 //! Release fence would be a full barrier.

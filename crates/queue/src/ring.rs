@@ -33,7 +33,7 @@
 //! | R2 | fence after publishing | SeqCst | the thief's fence after R5 | owner and thief could miss each other: use after free | `chase_lev::grow_against_steal` |
 //! | R3 | owner reads visitors | Acquire | R6 | the thief's last read of a circle must come before its release | `chase_lev::grow_against_steal` |
 //! | R4 | thief reads the current circle | Acquire | R1 | as R1 | `chase_lev::grow_against_steal` |
-//! | R5 | visitor enters | Relaxed | R2 through fences | - | |
+//! | R5 | visitor enters | Relaxed | R2 through fences | - | none: nothing is weaker |
 //! | R6 | visitor leaves | Release | R3 | as R3 | `chase_lev::grow_against_steal` |
 
 use std::fmt;

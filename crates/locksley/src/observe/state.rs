@@ -116,7 +116,8 @@ impl WorkerState {
             WorkerActivity::Asleep
         } else if worker.is_blocked() {
             WorkerActivity::Blocked
-        } else if waits {
+        } else if waits || worker.is_asleep() {
+            // A job that sleeps waits, in `block_on` for one.
             WorkerActivity::Waiting
         } else if inside {
             WorkerActivity::Running

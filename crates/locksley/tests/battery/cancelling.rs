@@ -22,9 +22,8 @@ fn a_task_stops_when_its_token_is_cancelled() {
             })
             .collect();
         all.cancel();
-        for task in tasks {
-            task.join();
-        }
+        let rounds: Vec<u64> = tasks.into_iter().map(|task| task.join()).collect();
+        assert_eq!(rounds.len(), pool.workers());
     });
 }
 

@@ -87,11 +87,13 @@ fn random_trees() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn random_trees_among_panics() {
     combined(|pool| (4..8).for_each(|seed| random_graphs::check_seed(&pool, seed, true)));
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn panics_reach_the_waiter() {
     combined(|pool| {
         let caught = |f: &(dyn Fn() + Sync)| {

@@ -89,6 +89,7 @@ fn thrown_by(run: impl FnOnce()) -> i32 {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn an_operation_that_panics_is_the_panic_of_who_has_added() {
     everywhere(|pool| {
         let readers = AtomicUsize::new(0);
@@ -130,6 +131,7 @@ fn an_operation_that_panics_is_the_panic_of_who_has_added() {
 
 /// The same where it is at the end, or when a task reads, that the parts are folded.
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_part_that_cannot_be_folded_stops_all_readers() {
     everywhere(|pool| {
         let readers = AtomicUsize::new(0);
@@ -167,6 +169,7 @@ fn a_part_that_cannot_be_folded_stops_all_readers() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn tasks_come_before_the_rest_of_their_body() {
     everywhere(|pool| {
         let number = thrown_by(|| {

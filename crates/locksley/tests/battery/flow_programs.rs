@@ -296,6 +296,7 @@ fn check(seed: u64) {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_flow_gives_what_the_sequential_program_gives() {
     let seed = AtomicU64::new(1);
     everywhere(|pool| {

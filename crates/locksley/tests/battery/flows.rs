@@ -14,6 +14,7 @@ use crate::everywhere;
 /// Runs a test with two workers, under strategies in which a thief can take a forked job though its
 /// owner is blocked.
 fn with_two(test: impl Fn(&Pool)) {
+    let _limit = crate::support::limit();
     let open = ["stealing", "chase-lev", "abp", "flexible:steal-back"];
     for strategy in open.map(|text| text.parse::<Strategy>().expect("a strategy")) {
         let pool = Pool::builder().workers(2).strategy(strategy).build();
@@ -30,18 +31,20 @@ fn spin_until(flag: &AtomicBool) {
 #[test]
 fn tasks_that_share_nothing_run_at_the_same_time() {
     with_two(|pool| {
-        let barrier = Barrier::new(2);
+        let (barrier, leaders) = (Barrier::new(2), AtomicUsize::new(0));
         pool.install(|| {
             flow(|f| {
                 let (a, b) = (f.value(0), f.value(0));
                 for object in [a, b] {
-                    let barrier = &barrier;
+                    let (barrier, leaders) = (&barrier, &leaders);
                     f.fork(object.update(), move |_| {
-                        barrier.wait();
+                        let leads = barrier.wait().is_leader();
+                        leaders.fetch_add(usize::from(leads), Ordering::Relaxed);
                     });
                 }
             });
         });
+        assert_eq!(leaders.into_inner(), 1);
     });
 }
 
@@ -100,7 +103,7 @@ fn a_new_version_is_written_while_the_old_one_is_read() {
 #[test]
 fn helpers_come_back_when_there_is_more_to_do() {
     with_two(|pool| {
-        let barrier = Barrier::new(2);
+        let (barrier, leaders) = (Barrier::new(2), AtomicUsize::new(0));
         pool.install(|| {
             flow(|f| {
                 let (chain, a, b) = (f.value(0), f.value(0), f.value(0));
@@ -112,14 +115,16 @@ fn helpers_come_back_when_there_is_more_to_do() {
                         });
                     }
                     for object in [a, b] {
-                        let barrier = &barrier;
+                        let (barrier, leaders) = (&barrier, &leaders);
                         f.fork((chain.read(), object.update()), move |_| {
-                            barrier.wait();
+                            let leads = barrier.wait().is_leader();
+                            leaders.fetch_add(usize::from(leads), Ordering::Relaxed);
                         });
                     }
                 }
             });
         });
+        assert_eq!(leaders.into_inner(), 3);
     });
 }
 
@@ -301,6 +306,7 @@ impl Drop for Dropped {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 #[allow(clippy::forget_non_drop, reason = "what a program may do")]
 fn everything_is_dropped_once_whether_it_ran_or_not() {
     everywhere(|pool| {
@@ -345,6 +351,7 @@ fn everything_is_dropped_once_whether_it_ran_or_not() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_panic_stops_what_depends_on_it_and_nothing_else() {
     everywhere(|pool| {
         let ran: Vec<AtomicBool> = (0..6).map(|_| AtomicBool::new(false)).collect();
@@ -372,6 +379,7 @@ fn a_panic_stops_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_body_that_panics_waits_for_its_tasks() {
     everywhere(|pool| {
         let mut n = 0;
@@ -391,6 +399,7 @@ fn a_body_that_panics_waits_for_its_tasks() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn an_operation_or_a_drop_that_panics_reaches_the_caller() {
     struct Bomb;
     impl Drop for Bomb {
@@ -474,6 +483,7 @@ fn a_pool_is_shut_down_when_its_flows_are_over() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn conflicting_accesses_of_one_task_are_refused() {
     fn refused(fork: impl for<'f> Fn(&'f Flow<'f, '_>, Object<'f, i32, Sum>) + Sync) {
         let attempt = || flow(|f| fork(f, f.cumulative_value(0, Sum)));

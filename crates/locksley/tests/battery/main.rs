@@ -16,6 +16,8 @@ mod lifecycle;
 mod panics;
 mod random_graphs;
 mod scopes;
+#[path = "../support/mod.rs"]
+mod support;
 mod threads;
 mod waiting;
 mod yields;
@@ -43,6 +45,7 @@ fn strategies() -> Vec<Strategy> {
 
 /// Runs a test under every strategy, with one worker, two, and more than there are cores.
 fn everywhere(test: impl Fn(&Pool)) {
+    let _limit = support::limit();
     for strategy in strategies() {
         for workers in [1, 2, 5] {
             let pool = Pool::builder()

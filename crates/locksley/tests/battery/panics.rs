@@ -24,6 +24,7 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn either_side_of_a_join() {
     everywhere(|pool| {
         for _ in 0..20 {
@@ -50,6 +51,7 @@ fn either_side_of_a_join() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn both_sides_of_a_join() {
     everywhere(|pool| {
         let message =
@@ -59,6 +61,7 @@ fn both_sides_of_a_join() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn deep_in_a_tree_of_joins() {
     fn tree(depth: usize, number: usize, done: &AtomicUsize) {
         if depth == 0 {
@@ -84,6 +87,7 @@ fn deep_in_a_tree_of_joins() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn in_a_scope() {
     everywhere(|pool| {
         let done = AtomicUsize::new(0);
@@ -108,6 +112,7 @@ fn in_a_scope() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn in_a_spawned_task() {
     for strategy in Strategy::ALL {
         let seen = Arc::new(AtomicUsize::new(0));

@@ -1,11 +1,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
-use std::time::Duration;
 
 use locksley::{JoinHandle, Pool, Strategy, Waiting};
 
 use crate::everywhere;
+use crate::support::{limit, until, until_blocked, until_state};
 
 fn spread(depth: usize) -> usize {
     if depth == 0 {
@@ -68,29 +67,34 @@ fn leaving_a_scope_runs_no_unrelated_task() {
     });
 }
 
-/// Two workers hold each other up: each waits for a task of the other's. The rest of the work is
-/// done by spares.
+/// Every worker waits for a task that another one runs, and that ends when a worker is blocked: the
+/// rest of the work is done by spares.
 #[test]
 fn spares_take_the_place_of_waiters() {
     everywhere(|pool| {
         let workers = pool.workers();
-        let barrier = Barrier::new(workers + 1);
+        let (blocked, over) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(0));
+        let call = || {
+            let (here, blocked) = (locksley::current_worker_index(), blocked.clone());
+            let handle = locksley::spawn(move || {
+                if locksley::current_worker_index() != here {
+                    until(&blocked);
+                }
+                1
+            });
+            assert_eq!(handle.join(), 1);
+            over.fetch_add(1, Ordering::Relaxed);
+        };
         std::thread::scope(|threads| {
             for _ in 0..workers {
-                threads.spawn(|| {
-                    pool.install(|| {
-                        let handle = locksley::spawn(|| {
-                            std::thread::sleep(Duration::from_millis(20));
-                            1
-                        });
-                        std::thread::sleep(Duration::from_millis(5));
-                        assert_eq!(handle.join(), 1);
-                    });
-                    barrier.wait();
-                });
+                threads.spawn(|| pool.install(call));
             }
-            barrier.wait();
+            until_state(pool, |state| {
+                state.blocked > 0 || over.load(Ordering::Relaxed) == workers
+            });
+            blocked.store(true, Ordering::Release);
         });
+        assert_eq!(over.into_inner(), workers);
     });
 }
 
@@ -106,41 +110,62 @@ fn pools_that_call_each_other_finish() {
 /// Two joins on one worker while the other is busy to the end: the inner one's first closure calls
 /// `wait` with a task that the other worker is at. Each job must run once.
 fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
-    let nap = |millis| move || std::thread::sleep(Duration::from_millis(millis));
+    let _limit = limit();
     for strategy in Strategy::ALL {
-        let pool = Pool::builder()
-            .workers(2)
-            .strategy(strategy)
-            .waiting(waiting)
-            .build()
-            .unwrap();
+        let builder = Pool::builder().workers(2).strategy(strategy);
+        let pool = builder.waiting(waiting).build().unwrap();
+        let pool: &'static Pool = Box::leak(Box::new(pool));
         for _ in 0..10 {
-            let runs = [const { AtomicUsize::new(0) }; 2];
-            let ready = Barrier::new(2);
-            let (sender, tasks) = channel();
-            std::thread::scope(|threads| {
-                threads.spawn(|| {
-                    ready.wait();
-                    sender.send(pool.spawn(nap(2))).unwrap();
-                    drop(pool.spawn(nap(12)));
-                });
-                let (ready, runs, wait) = (&ready, &runs, &wait);
-                pool.install(move || {
-                    ready.wait();
-                    let task = tasks.recv().unwrap();
-                    nap(1)();
-                    let count = |job: usize| runs[job].fetch_add(1, Ordering::Relaxed);
-                    let inner = || {
-                        count(0);
-                        nap(if waiting == Waiting::TakeAny { 6 } else { 0 })();
-                    };
-                    locksley::join(|| locksley::join(|| wait(task), inner), || count(1));
-                });
-            });
-            let runs: Vec<usize> = runs.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+            let runs = pool.install(|| joins_around(pool, waiting, &wait));
             assert_eq!(runs, [1, 1], "{strategy}");
         }
+        pool.shutdown_static();
     }
+}
+
+/// How often the second closures of the inner and the outer join have run.
+fn joins_around(
+    pool: &'static Pool,
+    waiting: Waiting,
+    wait: &(dyn Fn(JoinHandle<()>) + Sync),
+) -> [usize; 2] {
+    let runs = [const { AtomicUsize::new(0) }; 2];
+    let count = |job: usize| runs[job].fetch_add(1, Ordering::Relaxed);
+    let here = locksley::current_worker_index().unwrap();
+    let events: [Arc<AtomicBool>; 4] = std::array::from_fn(|_| Arc::default());
+    let [begun, helped, ended, over] = events.clone();
+    let set = |event: &AtomicBool| event.store(true, Ordering::Release);
+    // It ends while its waiter runs the inner join's job, or when the waiter finds nothing to run.
+    let task = from_outside(pool, move || {
+        set(&begun);
+        match waiting {
+            Waiting::TakeAny => until(&helped),
+            _ => until_blocked(pool, here),
+        }
+        set(&ended);
+    });
+    let [begun, helped, ended, _] = &events;
+    until(begun);
+    drop(from_outside(pool, move || {
+        if locksley::current_worker_index() != Some(here) {
+            until(&over);
+        }
+    }));
+    let inner = || {
+        count(0);
+        set(helped);
+        if waiting == Waiting::TakeAny {
+            until(ended);
+        }
+    };
+    locksley::join(|| locksley::join(|| wait(task), inner), || count(1));
+    set(&events[3]);
+    runs.map(AtomicUsize::into_inner)
+}
+
+/// Spawns a task as a thread does that is no worker.
+fn from_outside(pool: &Pool, task: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    std::thread::scope(|threads| threads.spawn(|| pool.spawn(task)).join().unwrap())
 }
 
 /// A waiter that takes any work takes the job of a join that it is inside of: the join must notice,
@@ -182,6 +207,7 @@ fn pools_that_call_each_other_deeply_finish() {
 /// pool must find out that those which are awake do not use them.
 #[test]
 fn tasks_that_wait_for_each_other_get_a_worker_each() {
+    let _limit = limit();
     for strategy in Strategy::ALL {
         let pool = Pool::builder().workers(16).strategy(strategy).build();
         let pool = pool.expect("the pool starts");
@@ -202,6 +228,7 @@ fn tasks_that_wait_for_each_other_get_a_worker_each() {
 /// worker all the same.
 #[test]
 fn tasks_that_spin_for_another_get_it() {
+    let _limit = limit();
     let pool = Pool::builder()
         .workers(16)
         .build()
@@ -213,11 +240,13 @@ fn tasks_that_spin_for_another_get_it() {
             while !flag.load(Ordering::Acquire) {
                 std::hint::spin_loop();
             }
+            1
         })
     };
     let spinners: Vec<_> = (0..15).map(|_| spin()).collect();
     let told = flag.clone();
     pool.spawn(move || told.store(true, Ordering::Release))
         .join();
-    spinners.into_iter().for_each(JoinHandle::join);
+    let ended: usize = spinners.into_iter().map(JoinHandle::join).sum();
+    assert_eq!(ended, 15);
 }

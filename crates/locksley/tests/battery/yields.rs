@@ -112,9 +112,11 @@ fn a_yield_reads_the_mail() {
             locksley::spawn_broadcast(move |_| {
                 counter.fetch_add(1, Ordering::Relaxed);
             });
-            while runs.load(Ordering::Relaxed) < locksley::current_num_workers() {
-                locksley::yield_local();
+            let workers = locksley::current_num_workers();
+            while runs.load(Ordering::Relaxed) < workers {
+                assert!(locksley::yield_local().is_some());
             }
+            assert_eq!(runs.load(Ordering::Relaxed), workers);
         });
     });
 }

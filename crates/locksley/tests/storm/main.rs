@@ -125,24 +125,25 @@ impl Storm {
         let first = self.seed.or(self.from);
         let first = first.unwrap_or_else(|| RandomState::new().hash_one(0) >> 16);
         let start = Instant::now();
-        let mut count = 0;
+        let (mut count, mut leaves) = (0, 0);
         while match self.programs {
             Some(programs) => count < programs,
             None => start.elapsed() < self.seconds,
         } {
-            self.run_one(if self.seed.is_some() {
+            leaves += self.run_one(if self.seed.is_some() {
                 first
             } else {
                 first + count
             });
             count += 1;
         }
-        let last = format!("{count} programs from seed {first} on, in");
+        let last = format!("{count} programs from seed {first} on, {leaves} leaves, in");
         say(&format!("storm: {last} {:.1?}\n", start.elapsed()));
         count
     }
 
-    fn run_one(&self, seed: u64) {
+    /// Runs the program of a seed, and returns how many leaves it had.
+    fn run_one(&self, seed: u64) -> u64 {
         let program = Arc::new(generate(seed).cut(&self.cuts));
         let title = format!("{}\n{program}", self.again(seed, &self.cuts));
         if self.show {
@@ -151,10 +152,10 @@ impl Storm {
         watchdog::announce(title);
         let outcome = run::run(&program);
         watchdog::rest();
-        if let Err(fault) = outcome {
+        outcome.unwrap_or_else(|fault| {
             let title = self.again(seed, &self.cuts);
             panic!("{fault}\n{title}\n{program}");
-        }
+        })
     }
 }
 

@@ -52,8 +52,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program once. Returns what is wrong with the outcome.
-pub(crate) fn run(program: &Arc<Program>) -> Result<(), String> {
+/// Runs a program once. Returns how many leaves have run, or what is wrong with the outcome.
+pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
     let faults = Faults::default();
     let mut pools = Vec::new();
     for (number, plan) in program.pools.iter().enumerate() {
@@ -81,10 +81,10 @@ pub(crate) fn run(program: &Arc<Program>) -> Result<(), String> {
         });
     }
     let world = alone(world);
-    world.end()?;
+    let ran = world.end()?;
     match lock(&faults).first() {
         Some(fault) => Err(fault.clone()),
-        None => Ok(()),
+        None => Ok(ran),
     }
 }
 
@@ -195,7 +195,7 @@ impl World {
     }
 
     /// Ends the pools, each on a worker of the next one, and compares the counts.
-    fn end(self) -> Result<(), String> {
+    fn end(self) -> Result<u64, String> {
         let World { mut pools, .. } = self;
         while let Some(pool) = pools.pop() {
             match pools.last() {
@@ -211,8 +211,8 @@ impl World {
             ));
         }
         match self.unwinding.into_inner() {
-            0 => Ok(()),
-            _ if is_left_out(Feature::Unwinding) => Ok(()),
+            0 => Ok(ran),
+            _ if is_left_out(Feature::Unwinding) => Ok(ran),
             count => Err(format!("{count} leaves saw a panic of another task")),
         }
     }

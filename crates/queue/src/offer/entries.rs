@@ -13,7 +13,7 @@
 //! |---|---|---|---|---|---|
 //! | E1 | store: take all of `returned` | Acquire | E7 | the owner must see the links, and may rewrite an item only after the thief has read it | `freed_slots_come_back` |
 //! | E2 | share: store the word with `shared` | Release | E5 | the donee must see the item and what it points to, however the offer came to it | `an_offer_may_come_by_any_road` |
-//! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | what the popper wrote before it is not read; the popper had the item's contents from the deque | |
+//! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | what the popper wrote before it is not read; the popper had the item's contents from the deque | none: nothing is weaker |
 //! | E4 | the same, failure | Acquire | E6 | the slot could be rewritten before the donee that succeeds has read the item (shown by a trace, `sync::trace`) | `donee_thief_and_owner` |
 //! | E5 | accept: load the word | Acquire | E2 | as E2 | `an_offer_may_come_by_any_road` |
 //! | E6 | accept: compare-and-swap, success | Release | E4 | as E4 | `donee_thief_and_owner` |

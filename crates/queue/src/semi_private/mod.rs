@@ -55,9 +55,9 @@
 //! | S1 | expose: fence before `boundary` is raised | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
 //! | S2 | take back: fence between `boundary` and `top` | SeqCst | S7 | owner and thief would both take the item | `semi_private::take_back_against_two_thieves` |
 //! | S3 | make room: read `top` | Acquire | S9 | the slot could be emptied and rewritten before the thief that succeeds has read it (shown by a trace, `sync::trace`) | `semi_private::slot_reuse_after_a_theft` |
-//! | S4 | pop public, no more nulls: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap; a lower bound is all that is needed | |
-//! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
-//! | S6 | look: read `top` | Relaxed | - | the fence S7 acquires too | |
+//! | S4 | pop public, no more nulls: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap; a lower bound is all that is needed | none: nothing is weaker |
+//! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | none: nothing is weaker |
+//! | S6 | look: read `top` | Relaxed | - | the fence S7 acquires too | none: nothing is weaker |
 //! | S7 | look: fence between `top` and `boundary` | SeqCst | S2, R2; S9 through S6 | as S2; and an old slot beside a new `top` would look like an emptiness that never was | `semi_private::take_back_against_two_thieves`, `semi_private::never_empty` |
 //! | S8 | look: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
 //! | S9 | steal: raise `top` | Release | S3, S7, S13 | as S3. (What S7 and S13 need the fence S7 releases too) | `semi_private::slot_reuse_after_a_theft` |
@@ -67,7 +67,7 @@
 //! | S13 | whereabouts: read `top` | Acquire | S9 | who is told that a thief has the item may want to see what the thief did before | `semi_private::stolen_by_one_who_is_known` |
 //! | S14 | make room: fence before the slots of stolen items are emptied | Release | S10 | as S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S15 | publish `bottom` for a null item, read it | Relaxed | - | like the word in a slot: S7 and S10 order it | `semi_private::never_empty_with_null_items` |
-//! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | |
+//! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | none: nothing is weaker |
 //!
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.

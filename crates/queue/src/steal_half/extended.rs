@@ -36,10 +36,10 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
-//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; no other thread is left | - |
-//! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
-//! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
+//! | E1 | owner writes a slot | Relaxed | - | B7 and B1 publish it | none: nothing is weaker |
+//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | its own write; no other thread is left | none: nothing is weaker |
+//! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | T1 made it visible, T5 confirms it | none: nothing is weaker |
+//! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | none: nothing is weaker |
 
 use std::fmt;
 use std::marker::PhantomData;

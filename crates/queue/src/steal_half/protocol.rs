@@ -9,25 +9,25 @@
 //! |---|---|---|---|---|---|
 //! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` gives away the items below it, so they must be written for it | `pushed_item_through_two_thieves` |
 //! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops`, `pushed_item_through_two_thieves` |
-//! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
+//! | B3 | owner looks whether the range is still its own | Relaxed | - | equality tells it nothing new | none: nothing is weaker |
 //! | B4 | owner loads the range | Acquire | T5 | a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after (shown by a trace, `sync::trace`) | `full_ring` |
 //! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_at_a_power_of_two` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and the promise | `half_against_pop` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | as B4 | `slots_are_used_again_after_thefts` |
-//! | B9 | owner's CAS for the last item, success | Relaxed | - | already the weakest: the new range is empty | - |
-//! | B10 | owner's CAS for the last item, failure | Relaxed | - | already the weakest: the deque is empty, so the next push is not a fast one and looks for room with B4 | - |
-//! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | - |
+//! | B9 | owner's CAS for the last item, success | Relaxed | - | the new range is empty | none: nothing is weaker |
+//! | B10 | owner's CAS for the last item, failure | Relaxed | - | the deque is empty, so the next push is not a fast one and looks for room with B4 | none: nothing is weaker |
+//! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | none |
 //! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
-//! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | - |
+//! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | none |
 //! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | as B2 | `both_pay` |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
 //! | T4 | thief loads `bot` to extend the range | Acquire | B1, B12 | as B1 | `pushed_item_through_two_thieves` |
 //! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T2 or T4 added to the range | `pushed_item_through_two_thieves` |
-//! | T6 | thief's CAS, failure | Relaxed | - | already the weakest: the value is not used | - |
-//! | L2 | any thread estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
-//! | L3 | any thread estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
+//! | T6 | thief's CAS, failure | Relaxed | - | the value is not used | none: nothing is weaker |
+//! | L2 | any thread estimates the length: loads the range | Relaxed | - | a guess | none: nothing is weaker |
+//! | L3 | any thread estimates the length: loads `bot` | Relaxed | - | a guess | none: nothing is weaker |
 //!
 //! What loom checks is the promise of the light and heavy halves, which is less than two fences;
 //! that `membarrier` keeps it is the business of [`barrier`].

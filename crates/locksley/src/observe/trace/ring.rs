@@ -19,7 +19,7 @@
 //! | G1 | write: fence before the slot's stores | Release | G2 | a reader that sees a word of entry `i` must see `head >= i` when it looks again; without it the earlier store of `head` may come later | `models::a_reader_sees_whole_entries` |
 //! | G2 | read: fence after the slots' loads | Acquire | G1 | the second look at `head` might be older than the words | `models::a_reader_sees_whole_entries` |
 //! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
-//! | G4 | read: second look | Relaxed | - | G2 orders it | |
+//! | G4 | read: second look | Relaxed | - | G2 orders it | none: nothing is weaker |
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
