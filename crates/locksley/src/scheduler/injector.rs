@@ -5,11 +5,12 @@
 //! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
+use crate::task::group_map::GroupMap;
 use crate::task::job::{GroupId, JobRef};
 
 /// A job, and the worker in whose queue it was pushed first.
@@ -59,7 +60,7 @@ struct Queue {
     jobs: VecDeque<QueuedJob>,
     /// How many tasks of each scope there are, so that a waiter whose scope has none does not
     /// search all others of its class.
-    scopes: HashMap<GroupId, usize>,
+    scopes: GroupMap<usize>,
     /// How many ghosts there may be.
     ghosts: usize,
 }
@@ -82,7 +83,7 @@ enum Change {
 
 impl Change {
     /// Counts a task of this scope.
-    fn apply(self, scopes: &mut HashMap<GroupId, usize>, scope: GroupId) {
+    fn apply(self, scopes: &mut GroupMap<usize>, scope: GroupId) {
         match (self, scopes.entry(scope)) {
             (Change::In, entry) => *entry.or_default() += 1,
             (Change::Out, Entry::Occupied(mut entry)) => {
@@ -104,7 +105,7 @@ impl Injector {
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                scopes: HashMap::new(),
+                scopes: GroupMap::default(),
                 ghosts: 0,
             }),
         }
@@ -118,7 +119,7 @@ impl Injector {
     }
 
     /// Counts a job that comes or goes. With the lock held.
-    fn count(&self, scopes: &mut HashMap<GroupId, usize>, job: JobRef, change: Change) {
+    fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: Change) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };
