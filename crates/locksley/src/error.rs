@@ -1,10 +1,17 @@
-//! Why a pool could not be built.
+//! Why a pool could not be built, and how a program hears of what is not handed to it.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 
 use crate::machine::topology::CpuList;
 use crate::strategy::Strategy;
+
+/// Writes a line to standard error. A program whose standard error is full or closed runs on, where
+/// `eprintln!` would panic. For the drop-in `rayon-core`.
+#[doc(hidden)]
+pub fn report(message: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_all(format!("locksley: {message}\n").as_bytes());
+}
 
 /// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
 ///
@@ -121,8 +128,10 @@ impl fmt::Display for BuildError {
             ),
             BuildError::Donor { strategy } => write!(
                 f,
-                "the strategy {strategy} asks no donor whom to give work to: \
-                 use `sharing`, or leave the donor out"
+                "the strategy {} asks no donor whom to give work to: \
+                 use `sharing`, or leave the donor out",
+                // Not its parameters: what writes those is in no program that only reports errors.
+                strategy.name()
             ),
             BuildError::Dedicated => f.write_str(
                 "with `mode=dedicated` each task is dealt to one worker, and the calling thread \

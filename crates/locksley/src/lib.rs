@@ -106,6 +106,8 @@ mod sync;
 mod task;
 
 pub use error::BuildError;
+#[doc(hidden)]
+pub use error::report;
 pub use flow::flow;
 pub use locksley_policy::ParseError;
 pub use locksley_trace::Trace;

@@ -350,7 +350,7 @@ fn last_resort(handler: Option<PanicHandler>) -> impl Fn(Box<dyn Any + Send>) + 
                 Err(_) => "the panic handler panicked",
             },
         };
-        eprintln!("locksley: {why}; aborting");
+        locksley::report(format_args!("{why}; aborting"));
         process::abort();
     }
 }

@@ -5,7 +5,7 @@ use std::env;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::Waiting;
+use locksley::{Waiting, report};
 
 /// The number of threads of a pool that is not told otherwise: by the environment, or one for each
 /// CPU.
@@ -35,9 +35,9 @@ pub(crate) fn waiting() -> Waiting {
         "own" => Waiting::Own,
         _ => {
             REPORT.call_once(|| {
-                eprintln!(
-                    "locksley: LOCKSLEY_WAITING: `{value}` is neither `any` nor `own`; using any"
-                );
+                report(format_args!(
+                    "LOCKSLEY_WAITING: `{value}` is neither `any` nor `own`; using any"
+                ));
             });
             Waiting::TakeAny
         }
@@ -66,7 +66,9 @@ pub(crate) fn read_reproducible() -> usize {
     let number = number(name).unwrap_or_else(|| {
         if !value.is_empty() {
             REPORT.call_once(|| {
-                eprintln!("locksley: {name}: `{value}` is no number of threads; ignored");
+                report(format_args!(
+                    "{name}: `{value}` is no number of threads; ignored"
+                ));
             });
         }
         0

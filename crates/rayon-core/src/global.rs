@@ -1,6 +1,6 @@
 //! The pool that calls from outside of any pool go to, and who is inside of one.
 
-use locksley::{PerProcess, Worker};
+use locksley::{PerProcess, Worker, report};
 
 use crate::builder::ThreadPoolBuilder;
 use crate::error::ThreadPoolBuildError;
@@ -13,7 +13,9 @@ pub(crate) fn global() -> &'static ThreadPool {
     GLOBAL.get_or_init(|| {
         let pool = ThreadPoolBuilder::new().build();
         let pool = pool.or_else(|error| {
-            eprintln!("locksley: {error}; the global pool has the calling thread only");
+            report(format_args!(
+                "{error}; the global pool has the calling thread only"
+            ));
             let alone = ThreadPoolBuilder::new().num_threads(1);
             alone.use_current_thread().build()
         });

@@ -4,6 +4,10 @@ use std::process::{Command, Output};
 
 /// Runs one of the tests below that are marked `ignore` in a process of its own.
 fn child(test: &str, environment: &[(&str, &str)]) -> Output {
+    command(test, environment).output().unwrap()
+}
+
+fn command(test: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([
         "--exact",
@@ -28,7 +32,7 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
         command.env_remove(name);
     }
     command.envs(environment.iter().copied());
-    command.output().unwrap()
+    command
 }
 
 /// What a child printed behind `answer: `.
@@ -349,6 +353,33 @@ fn an_output_that_cannot_be_written_is_reported_once() {
         assert_eq!(lines.len(), 1, "{errors}");
         assert!(lines[0].contains(variable) && lines[0].contains("/no such folder/file"));
     }
+}
+
+/// What cannot be reported is not, and the rest is written.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_standard_error_that_is_full_stops_nothing() {
+    let file = std::env::temp_dir().join(format!("locksley-full-{}", std::process::id()));
+    let name = file.display().to_string();
+    let environment = [
+        ("LOCKSLEY_STRATEGY", "nonsense"),
+        ("LOCKSLEY_WAITING", "nonsense"),
+        ("LOCKSLEY_REPRODUCIBLE", "nonsense"),
+        ("LOCKSLEY_STATS", "1"),
+        ("LOCKSLEY_TRACE", "/no such folder/file"),
+        ("LOCKSLEY_PROFILE", &name),
+    ];
+    let mut command = command("child_outputs", &environment);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = command.stderr(full.unwrap()).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(answer(&output), "55");
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("locksley-profile/1")
+    );
+    std::fs::remove_file(&file).unwrap();
 }
 
 /// A forked process writes files of its own.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use locksley_trace::Trace;
 
+use crate::error::report;
 use crate::observe::profile::Profile;
 use crate::observe::record::{Recorder, Recording};
 use crate::observe::stats::Observer;
@@ -120,7 +121,9 @@ impl Pools {
             return;
         }
         let Some(recording) = self.recording() else {
-            eprintln!("locksley: nothing was recorded: no pool ran a join, a scope or a loop");
+            report(format_args!(
+                "nothing was recorded: no pool ran a join, a scope or a loop"
+            ));
             return;
         };
         if let Some(file) = &self.outputs.profile {
@@ -180,10 +183,10 @@ fn save(variable: &str, file: &OsString, text: &str) {
         path.push(&id);
     }
     if let Err(error) = std::fs::write(&path, text) {
-        eprintln!(
-            "locksley: {variable}: {} cannot be written: {error}",
-            std::path::Path::new(&path).display()
-        );
+        let path = std::path::Path::new(&path).display();
+        report(format_args!(
+            "{variable}: {path} cannot be written: {error}"
+        ));
     }
 }
 

@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsString;
 use std::sync::{Once, OnceLock};
 
-use crate::error::BuildError;
+use crate::error::{BuildError, report};
 use crate::strategy::{HAS_STRATEGIES, Strategy};
 
 /// The number of workers of a pool that is not told otherwise.
@@ -45,7 +45,7 @@ pub(super) fn strategy() -> Strategy {
     };
     parsed.unwrap_or_else(|error| {
         let used = default.shown();
-        REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {error}; using {used}"));
+        REPORT.call_once(|| report(format_args!("LOCKSLEY_STRATEGY: {error}; using {used}")));
         default
     })
 }

@@ -13,7 +13,7 @@ mod unwind;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::BuildError;
+use crate::error::{BuildError, report};
 use crate::observe::record;
 use crate::pool::builder::Builder;
 use crate::pool::config::MOST_WORKERS;
@@ -32,7 +32,7 @@ pub(crate) static GLOBAL: PerProcess<Pool> = PerProcess::new();
 pub(crate) fn global() -> &'static Pool {
     GLOBAL.get_or_init(|| {
         Pool::builder().build().unwrap_or_else(|error| {
-            eprintln!("locksley: {error}; the global pool has one worker");
+            report(format_args!("{error}; the global pool has one worker"));
             Pool::builder()
                 .workers(1)
                 .build()

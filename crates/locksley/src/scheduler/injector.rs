@@ -5,12 +5,12 @@
 //! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
+use crate::task::group_map::GroupMap;
 use crate::task::job::{GroupId, JobRef};
 
 /// A job, and the worker in whose queue it was pushed first.
@@ -51,42 +51,16 @@ const CLASSES: usize = 64;
 
 /// The class of a scope.
 fn class_of(scope: GroupId) -> usize {
-    (fibonacci(scope.0) >> 32) as usize % CLASSES
+    // Fibonacci hashing: groups are addresses.
+    let hash = (scope.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    hash as usize % CLASSES
 }
-
-/// Fibonacci hashing, which spreads addresses: groups are addresses.
-fn fibonacci(address: usize) -> u64 {
-    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// [`fibonacci`] for a map. The standard library's hash takes longer than all the rest of a push.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_usize(byte.into());
-        }
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        self.0 = fibonacci(self.0 as usize ^ address).rotate_left(32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// How many tasks of each scope there are.
-type ScopeCounts = HashMap<GroupId, usize, BuildHasherDefault<AddressHasher>>;
 
 struct Queue {
     jobs: VecDeque<QueuedJob>,
     /// How many tasks of each scope there are, so that a waiter whose scope has none does not
     /// search all others of its class.
-    scopes: ScopeCounts,
+    scopes: GroupMap<usize>,
     /// How many ghosts there may be.
     ghosts: usize,
 }
@@ -109,7 +83,7 @@ enum Change {
 
 impl Change {
     /// Counts a task of this scope.
-    fn apply(self, scopes: &mut ScopeCounts, scope: GroupId) {
+    fn apply(self, scopes: &mut GroupMap<usize>, scope: GroupId) {
         match (self, scopes.entry(scope)) {
             (Change::In, entry) => *entry.or_default() += 1,
             (Change::Out, Entry::Occupied(mut entry)) => {
@@ -131,7 +105,7 @@ impl Injector {
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                scopes: ScopeCounts::default(),
+                scopes: GroupMap::default(),
                 ghosts: 0,
             }),
         }
@@ -145,7 +119,7 @@ impl Injector {
     }
 
     /// Counts a job that comes or goes. With the lock held.
-    fn count(&self, scopes: &mut ScopeCounts, job: JobRef, change: Change) {
+    fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: Change) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };

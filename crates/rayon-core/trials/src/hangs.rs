@@ -8,7 +8,7 @@ use rayon::prelude::*;
 const DONE: &str = "done";
 
 /// Work that takes a microsecond or so.
-fn work(number: u64) -> u64 {
+pub(crate) fn work(number: u64) -> u64 {
     (0..200).fold(number, |value, step| {
         value.wrapping_mul(31).rotate_left(7) ^ step
     })

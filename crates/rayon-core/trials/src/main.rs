@@ -1,4 +1,4 @@
-//! Programs that a pool of rayon's may not finish, and sums of floating-point numbers.
+//! Programs that a pool of rayon's may not finish, sums of floating-point numbers, and ticks.
 //!
 //!     trials PROGRAM RUNS THREADS
 //!
@@ -8,6 +8,7 @@
 
 mod hangs;
 mod sums;
+mod ticks;
 
 use std::io::Write;
 
@@ -25,6 +26,7 @@ const PROGRAMS: &[(&str, Program, usize)] = &[
     ("driver", hangs::driver, 2 << 20),
     ("sum", sums::sum, 2 << 20),
     ("statistics", sums::statistics, 2 << 20),
+    ("tick", ticks::tick, 2 << 20),
 ];
 
 fn main() {

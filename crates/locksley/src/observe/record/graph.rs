@@ -21,11 +21,10 @@
 //! What is drawn is drawn once, when a program ends: its functions are small in every program, not
 //! fast.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::recording::{Item, Slot, Strand, TaskGraph};
+use crate::task::group_map::GroupMap;
 use crate::task::job::GroupId;
 
 /// What ran between two forks or joins, and what comes then.
@@ -93,36 +92,13 @@ impl Graph {
     }
 }
 
-/// Spreads addresses. The standard library's hasher is more code, and proof against an adversary,
-/// whom addresses do not have.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn write_usize(&mut self, address: usize) {
-        // The golden ratio; the table goes by the upper and by the lower bits.
-        let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = spread ^ (spread >> 32);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_usize(self.0 as usize ^ usize::from(byte));
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// A graph while it is drawn.
 #[derive(Default)]
 struct Drawing<'r> {
     nodes: Vec<Node>,
     scopes: Vec<Around>,
     /// By the address of the slot, which the recording keeps.
-    tasks: HashMap<*const OnceLock<Strand>, TaskEnds, BuildHasherDefault<AddressHasher>>,
+    tasks: GroupMap<TaskEnds>,
     unordered: usize,
     /// A work list, so that deep programs cannot overflow the stack.
     visits: Vec<Visit<'r>>,
@@ -220,7 +196,7 @@ impl<'r> Drawing<'r> {
 
     #[inline(never)]
     fn ends(&mut self, slot: &Slot) -> &mut TaskEnds {
-        self.tasks.entry(Arc::as_ptr(slot)).or_default()
+        self.tasks.entry(GroupId::of(&**slot)).or_default()
     }
 
     /// Has a task drawn whose spawn is drawn, if its join is. Returns its first node.

@@ -83,18 +83,25 @@ impl Drop for Strand {
     fn drop(&mut self) {
         let mut parts = std::mem::take(&mut self.parts);
         while let Some((_, item)) = parts.pop() {
-            let take = |mut strand: Strand| parts.append(&mut strand.parts);
+            let mut take = |strand: &mut Strand| parts.append(&mut strand.parts);
             match item {
-                Item::Fork(both) => (*both).into_iter().for_each(take),
-                Item::Scope(_, body) => Arc::into_inner(body).into_iter().for_each(take),
+                Item::Fork(mut both) => both.iter_mut().for_each(take),
+                Item::Scope(_, body) => {
+                    if let Some(mut strand) = Arc::into_inner(body) {
+                        take(&mut strand);
+                    }
+                }
                 Item::ScopeTask(_, slot) | Item::Task(slot) | Item::Joined(slot) => {
-                    let strand = Arc::into_inner(slot).and_then(OnceLock::into_inner);
-                    strand.into_iter().for_each(take);
+                    if let Some(strand) = Arc::into_inner(slot).as_mut().and_then(OnceLock::get_mut)
+                    {
+                        take(strand);
+                    }
                 }
                 Item::Tasks(tasks) => {
-                    let tasks = Arc::into_inner(tasks).into_iter();
-                    let strands = tasks.flat_map(|tasks| tasks.strands);
-                    strands.filter_map(OnceLock::into_inner).for_each(take);
+                    if let Some(mut tasks) = Arc::into_inner(tasks) {
+                        let strands = tasks.strands.iter_mut();
+                        strands.filter_map(OnceLock::get_mut).for_each(take);
+                    }
                 }
                 Item::Unordered => {}
             }

@@ -186,6 +186,7 @@ impl Stats {
     /// pool.install(|| ());
     /// assert_eq!((pool.stats() - before).total().tasks, 1);
     /// ```
+    #[inline(never)]
     #[must_use]
     pub fn total(&self) -> WorkerStats {
         self.places.iter().fold(self.outside, |sum, &one| sum + one)
@@ -290,8 +291,9 @@ impl fmt::Display for Stats {
             rows.push((format!("{spare}{index}"), texts(one)));
         }
         rows.push(("outside".to_owned(), texts(&self.outside)));
-        rows.push(("total".to_owned(), texts(&self.total())));
-        let total = self.total().columns();
+        let total = self.total();
+        rows.push(("total".to_owned(), texts(&total)));
+        let total = total.columns();
         // A total is 0 only if all of its column is. The first column is there in any case.
         let shown = (0..HEADS.len()).filter(|&column| column == 0 || total[column] > 0);
         let width = |column: usize| rows.iter().map(|(_, row)| row[column].len()).max();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::Registry;
-use crate::error::BuildError;
+use crate::error::{BuildError, report};
 use crate::machine::jobserver::{Jobserver, Token};
 use crate::machine::share::{self, Hold};
 use crate::machine::topology::processors_now;
@@ -244,7 +244,9 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("locksley: a worker failed; this is a fault of the library");
+            report(format_args!(
+                "a worker failed; this is a fault of the library"
+            ));
             std::process::abort();
         }
     }

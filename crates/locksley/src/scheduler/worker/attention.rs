@@ -126,7 +126,7 @@ impl Worker {
         let (mut dealt_to, mut is_dedicated) = (None, false);
         let mut wants_call = self.reference;
         // SAFETY: as in `push_spawned`.
-        if let Some(queue) = unsafe { &mut *self.local_queue.get() } {
+        if let Some(queue) = unsafe { self.local_queue() } {
             if gives {
                 queue.share_public();
             }

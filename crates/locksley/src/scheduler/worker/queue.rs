@@ -5,6 +5,7 @@ use locksley_trace::Arrow;
 
 use super::Worker;
 use crate::scheduler::injector::QueuedJob;
+use crate::strategy::HAS_STRATEGIES;
 use crate::strategy::local_queue::LocalQueue;
 use crate::task::job::{GroupId, JobRef};
 
@@ -12,12 +13,12 @@ impl Worker {
     /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
-        if unsafe { &*self.local_queue.get() }.is_none() {
+        if unsafe { self.local_queue() }.is_none() {
             return self.push_marked(job);
         }
         self.consult_donor();
         // SAFETY: as above, and nothing below comes back here while it is borrowed.
-        let pushed = match unsafe { &mut *self.local_queue.get() } {
+        let pushed = match unsafe { self.local_queue() } {
             Some(queue) if queue.is_dedicated() && self.registry().may_have_left() => Err(job),
             Some(queue) => queue.push(job),
             None => Err(job),
@@ -76,7 +77,7 @@ impl Worker {
     /// Returns `true` if all that the worker pushes is in its deque.
     pub(crate) fn has_deque_alone(&self) -> bool {
         // SAFETY: only the owner's thread has a `&Worker`.
-        unsafe { &*self.local_queue.get() }.is_none()
+        unsafe { self.local_queue() }.is_none()
     }
 
     /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
@@ -92,7 +93,7 @@ impl Worker {
         }
         self.consult_donor();
         // SAFETY: as in `push_spawned`.
-        if let Some(queue) = unsafe { &mut *self.local_queue.get() } {
+        if let Some(queue) = unsafe { self.local_queue() } {
             queue.push(job)?;
         }
         self.inform_donor();
@@ -117,7 +118,7 @@ impl Worker {
     /// Takes the newest job of the strategy's queue, if it has one.
     fn pop_spawned(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
-        let job = unsafe { &mut *self.local_queue.get() }.as_mut()?.pop();
+        let job = unsafe { self.local_queue() }?.pop();
         self.count_down();
         job
     }
@@ -137,7 +138,8 @@ impl Worker {
         any
     }
 
-    /// The queue, for what the worker itself does with it.
+    /// The queue, for what the worker itself does with it. A program without the strategies has
+    /// none, and the compiler leaves out what would be done with it.
     ///
     /// # Safety
     ///
@@ -147,6 +149,9 @@ impl Worker {
         reason = "the type is not `Sync`, and borrows are short"
     )]
     pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue>> {
+        if !HAS_STRATEGIES {
+            return None;
+        }
         // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
         unsafe { (*self.local_queue.get()).as_mut() }
     }
@@ -158,13 +163,13 @@ impl Worker {
             unsafe { self.deque.expose(1) };
         }
         let oldest = self.deque.steal().success();
-        oldest.or_else(|| self.stealer.as_ref()?.steal().success())
+        oldest.or_else(|| self.stealer()?.steal().success())
     }
 
     /// Takes a job of the worker's own queue, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
         // SAFETY: only the owner's thread has a `&Worker`.
-        if unsafe { &*self.local_queue.get() }.is_none() && self.deque.is_empty() {
+        if unsafe { self.local_queue() }.is_none() && self.deque.is_empty() {
             return None;
         }
         let oldest = if self.registry().config.breadth_first {
@@ -185,7 +190,7 @@ impl Worker {
     #[inline]
     pub(crate) fn pop_newest(&self) -> Option<JobRef> {
         // SAFETY: only the owner's thread has a `&Worker`.
-        match unsafe { &*self.local_queue.get() } {
+        match unsafe { self.local_queue() } {
             // SAFETY: as above.
             None => unsafe { self.deque.pop() },
             Some(_) => self.pop_spawned(),
@@ -222,7 +227,7 @@ impl Worker {
     /// Pushes a job that [`pop_newest`](Worker::pop_newest) has popped.
     fn put_back_newest(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
-        match unsafe { &*self.local_queue.get() } {
+        match unsafe { self.local_queue() } {
             None => self.push_marked(job),
             Some(_) => self.push_spawned(job),
         }

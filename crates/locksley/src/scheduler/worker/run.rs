@@ -38,12 +38,11 @@ impl Worker {
     /// Publishes what the owner's thread has counted on its own.
     pub(crate) fn publish_counts(&self) {
         if Counters::ON {
-            // SAFETY: as in `push_spawned`.
-            let queue = unsafe { &*self.local_queue.get() }.as_ref();
-            // SAFETY: as above.
+            // SAFETY: only the owner's thread has a `&Worker`.
             let exposed = unsafe { self.deque.exposed() };
             self.counters.publish(exposed);
-            if let Some(queue) = queue {
+            // SAFETY: as above, and nothing below comes back here while it is borrowed.
+            if let Some(queue) = unsafe { self.local_queue() } {
                 self.counters.publish_transfers(queue.transfers());
             }
         }

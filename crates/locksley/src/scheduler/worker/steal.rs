@@ -8,6 +8,7 @@ use locksley_queue::split::Forced;
 
 use super::Worker;
 use crate::observe::stats::Event;
+use crate::strategy::HAS_STRATEGIES;
 use crate::strategy::local_queue::StealHandle;
 use crate::sync::{AtomicU64, Ordering};
 use crate::task::job::JobRef;
@@ -41,7 +42,7 @@ impl Asked {
 impl Worker {
     /// The other side of the queue, unless it is the default strategy's. For other workers.
     pub(crate) fn stealer(&self) -> Option<&dyn StealHandle> {
-        self.stealer.as_deref()
+        self.stealer.as_deref().filter(|_| HAS_STRATEGIES)
     }
 
     /// Steals one job from `victim`: a forked one, or a spawned one.
@@ -50,7 +51,7 @@ impl Worker {
         if !victim.reference {
             answer = self.steal_public(victim);
         }
-        match (&victim.stealer, &answer) {
+        match (victim.stealer(), &answer) {
             (Some(stealer), Steal::Empty | Steal::Private) => match stealer.steal() {
                 Steal::Empty => answer,
                 other => other,
@@ -173,7 +174,7 @@ impl Worker {
 
     /// How many jobs seem to be in this worker's queues. For other workers.
     pub(crate) fn load(&self) -> usize {
-        self.deque.len() + self.stealer.as_ref().map_or(0, |stealer| stealer.len())
+        self.deque.len() + self.stealer().map_or(0, |stealer| stealer.len())
     }
 
     /// Returns `true` if this worker sleeps, and a thief would find nothing in its queue: it had
@@ -185,10 +186,6 @@ impl Worker {
 
     /// Returns `true` if this worker's queues seem empty. For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
-        self.deque.is_empty()
-            && self
-                .stealer
-                .as_ref()
-                .is_none_or(|stealer| stealer.is_empty())
+        self.deque.is_empty() && self.stealer().is_none_or(|stealer| stealer.is_empty())
     }
 }
