@@ -107,6 +107,7 @@ mod generations;
 mod graph;
 mod helpers;
 #[cfg(all(test, loom))]
+#[path = "../../tests/loom/flow.rs"]
 mod models;
 mod object;
 mod open_offer;

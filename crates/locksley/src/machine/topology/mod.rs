@@ -19,6 +19,7 @@ mod read;
 mod show;
 
 #[cfg(test)]
+#[path = "../../../tests/unit/machine/topology.rs"]
 mod tests;
 
 use std::fmt;

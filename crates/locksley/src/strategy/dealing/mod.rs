@@ -77,8 +77,10 @@ mod inbox;
 mod local_queue;
 mod matrix;
 #[cfg(all(test, loom))]
+#[path = "../../../tests/loom/strategy/dealing.rs"]
 mod models;
 #[cfg(all(test, not(loom)))]
+#[path = "../../../tests/unit/strategy/dealing.rs"]
 mod tests;
 
 use std::sync::Arc;

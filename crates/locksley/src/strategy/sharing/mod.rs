@@ -57,6 +57,7 @@
 
 mod peers;
 #[cfg(test)]
+#[path = "../../../tests/unit/strategy/sharing.rs"]
 mod tests;
 
 use std::sync::Arc;
