@@ -15,7 +15,7 @@ pub(crate) use std::sync::{Condvar, Mutex};
 
 /// The machine's atomics, under loom too: for statics, which loom's cannot be.
 pub(crate) mod statics {
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 }
 
 /// Locks a mutex whose data no panic can leave half changed.

@@ -212,7 +212,6 @@ impl Worker {
     }
 
     /// Makes the calling thread no worker: it is that of a forked process, which has no pool yet.
-    #[cfg(all(target_os = "linux", not(loom)))]
     pub(crate) fn forget_current() {
         CURRENT.set(ptr::null());
     }

@@ -1,14 +1,14 @@
 //! The system's monotone clock, or what stands for it where there is none.
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-pub(crate) use std::time::Instant;
+pub use std::time::Instant;
 use std::time::SystemTime;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-pub(crate) use looks::Instant;
+pub use looks::Instant;
 
 /// Microseconds since 1970, if the system knows.
-pub(crate) fn wall_clock() -> Option<u64> {
+pub fn wall_clock() -> Option<u64> {
     if cfg!(all(target_family = "wasm", target_os = "unknown")) {
         return None;
     }
@@ -22,20 +22,20 @@ mod looks {
     use std::ops::Sub;
     use std::time::Duration;
 
-    use crate::sync::statics::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A count of looks at the clock, each a microsecond later than the one before. So a wait for a
     /// time ends, and nothing that is measured means anything.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Instant(usize);
+    pub struct Instant(usize);
 
     impl Instant {
-        pub(crate) fn now() -> Instant {
+        pub fn now() -> Instant {
             static LOOKS: AtomicUsize = AtomicUsize::new(0);
             Instant(LOOKS.fetch_add(1, Ordering::Relaxed))
         }
 
-        pub(crate) fn elapsed(self) -> Duration {
+        pub fn elapsed(self) -> Duration {
             Instant::now() - self
         }
     }

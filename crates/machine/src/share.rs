@@ -12,20 +12,20 @@
 
 use std::time::Duration;
 
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How long it is between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// How long a worker beyond the share sleeps at a time.
-pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+pub const PAUSE: Duration = Duration::from_millis(20);
 
 /// After how long such a worker takes a job even if all processors are in use: what uses them may
 /// be other threads of the program, or tasks that wait for that job.
 const LONGEST: Duration = Duration::from_millis(200);
 
 /// How many workers have a processor.
-pub(crate) struct Share {
+pub struct Share {
     /// The most processors that there were at any look; 0 before the first. The pool does not look
     /// when it is built: a program that ends soon had better not ask.
     most: AtomicUsize,
@@ -40,7 +40,8 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub(crate) fn new(size: usize) -> Share {
+    /// Creates the share of a pool of `size` workers, which all have a processor at first.
+    pub fn new(size: usize) -> Share {
         Share {
             most: AtomicUsize::new(0),
             size,
@@ -52,17 +53,17 @@ impl Share {
 
     /// How many workers have a processor.
     #[inline]
-    pub(crate) fn active(&self) -> usize {
+    pub fn active(&self) -> usize {
         self.active.load(Ordering::Relaxed)
     }
 
     /// How many processors the workers that have one share.
-    pub(crate) fn processors(&self) -> usize {
+    pub fn processors(&self) -> usize {
         self.active().min(self.processors.load(Ordering::Relaxed))
     }
 
     /// Asks `processors` how many there are, if that has not been done for a second before `now`.
-    pub(crate) fn look(&self, now: u64, processors: impl FnOnce() -> usize) {
+    pub fn look(&self, now: u64, processors: impl FnOnce() -> usize) {
         let next = self.next.load(Ordering::Relaxed);
         if now < next {
             return;
@@ -82,21 +83,22 @@ impl Share {
 }
 
 /// A worker that holds back. Times are in nanoseconds of the pool's clock.
-pub(crate) struct Hold {
+pub struct Hold {
     begun: u64,
     /// When it last looked, and what the process had used by then.
     looked: (u64, Usage),
 }
 
 impl Hold {
-    pub(crate) fn begin(now: u64) -> Hold {
+    /// Begins to hold a worker back.
+    pub fn begin(now: u64) -> Hold {
         let looked = (now, Usage::now().unwrap_or_default());
         Hold { begun: now, looked }
     }
 
     /// Returns `true` if the worker goes on holding back: so many processors were in use since the
     /// last look.
-    pub(crate) fn goes_on(&mut self, now: u64, processors: usize) -> bool {
+    pub fn goes_on(&mut self, now: u64, processors: usize) -> bool {
         Usage::now().is_some_and(|usage| self.is_crowded(now, usage, processors))
     }
 
@@ -158,6 +160,6 @@ fn share(size: usize, most: usize, now: usize) -> usize {
     (size * now).div_ceil(most).max(1)
 }
 
-#[cfg(all(test, not(loom)))]
-#[path = "../../tests/unit/machine/share.rs"]
+#[cfg(test)]
+#[path = "../tests/unit/share.rs"]
 mod tests;

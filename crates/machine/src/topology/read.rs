@@ -14,7 +14,7 @@ type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// The machine that this process runs on.
 #[cfg(all(windows, not(miri)))]
 pub(super) fn machine() -> Topology {
-    listing(&crate::machine::windows::listing())
+    listing(&crate::windows::listing())
 }
 
 /// The machine that this process runs on.
@@ -200,7 +200,7 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
 
 /// The CPUs that the calling thread may run on, if that can be known.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+pub fn allowed_now() -> Option<Vec<usize>> {
     allowed_for(0)
 }
 
@@ -245,12 +245,12 @@ fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
 
 /// The CPUs that this process may run on, if that can be known.
 #[cfg(all(windows, not(miri)))]
-pub(crate) fn allowed_now() -> Option<Vec<usize>> {
-    crate::machine::windows::allowed()
+pub fn allowed_now() -> Option<Vec<usize>> {
+    crate::windows::allowed()
 }
 
 /// The CPUs that the calling thread may run on, if that can be known.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
-pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+pub fn allowed_now() -> Option<Vec<usize>> {
     None
 }

@@ -19,24 +19,24 @@ mod read;
 mod show;
 
 #[cfg(test)]
-#[path = "../../../tests/unit/machine/topology.rs"]
+#[path = "../../tests/unit/topology.rs"]
 mod tests;
 
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::machine::insertion;
-use crate::sync::statics::{AtomicUsize, Ordering};
+use crate::insertion;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use available::processors_now;
+pub use available::processors_now;
 pub use available::{Available, available_cpus};
 pub(crate) use list::CpuList;
-pub(crate) use read::allowed_now;
+pub use read::allowed_now;
 
 /// Something that CPUs share.
 ///
 /// ```
-/// assert_eq!(locksley::Level::Cache(3).to_string(), "L3");
+/// assert_eq!(locksley_machine::Level::Cache(3).to_string(), "L3");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -95,7 +95,7 @@ impl Layer {
 /// The CPUs of a machine and what they share. Printed, it is a tree.
 ///
 /// ```
-/// let topology = locksley::topology();
+/// let topology = locksley_machine::topology();
 /// println!("{topology}");
 /// assert!(!topology.cpus().is_empty());
 /// let first = topology.cpus()[0];
@@ -118,7 +118,7 @@ pub struct Topology {
 /// Read once, on the first call; the CPUs that the process may use are those of that time.
 ///
 /// ```
-/// println!("{}", locksley::topology());
+/// println!("{}", locksley_machine::topology());
 /// ```
 pub fn topology() -> &'static Topology {
     KNOWN.get_or_init(read::machine)
@@ -132,7 +132,7 @@ const PATIENCE: usize = 64;
 
 /// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others,
 /// and those that ask meanwhile do without.
-pub(crate) fn topology_at_hand() -> Option<&'static Topology> {
+pub fn topology_at_hand() -> Option<&'static Topology> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     if let Some(topology) = KNOWN.get() {
         return Some(topology);
@@ -150,7 +150,7 @@ impl Topology {
     /// ignored; what is missing is taken as not shared.
     ///
     /// ```
-    /// use locksley::{Level, Topology};
+    /// use locksley_machine::{Level, Topology};
     ///
     /// let topology = Topology::from_listing(
     ///     "cpu/online:0-3\n\
@@ -199,7 +199,7 @@ impl Topology {
     /// The CPUs that are online, in ascending order.
     ///
     /// ```
-    /// assert!(!locksley::topology().cpus().is_empty());
+    /// assert!(!locksley_machine::topology().cpus().is_empty());
     /// ```
     pub fn cpus(&self) -> &[usize] {
         &self.cpus
@@ -208,7 +208,7 @@ impl Topology {
     /// Those that this process may use, by its affinity mask.
     ///
     /// ```
-    /// let topology = locksley::topology();
+    /// let topology = locksley_machine::topology();
     /// assert!(topology.allowed().iter().all(|cpu| topology.cpus().contains(cpu)));
     /// ```
     pub fn allowed(&self) -> &[usize] {
@@ -218,7 +218,7 @@ impl Topology {
     /// The levels at which CPUs share something, the widest first. Empty where nothing is known.
     ///
     /// ```
-    /// for level in locksley::topology().levels() {
+    /// for level in locksley_machine::topology().levels() {
     ///     println!("{level:?}");
     /// }
     /// ```
@@ -226,10 +226,10 @@ impl Topology {
         self.layers.iter().map(|layer| layer.level)
     }
 
-    /// Returns `true` if some CPUs are nearer to each other than to others.
+    /// Returns `true` if no CPUs are known to be nearer to each other than to others.
     ///
     /// ```
-    /// use locksley::Topology;
+    /// use locksley_machine::Topology;
     ///
     /// assert!(Topology::from_listing("cpu/online:0-7").is_flat());
     /// ```
@@ -241,7 +241,7 @@ impl Topology {
     /// `None` if one of them is not online.
     ///
     /// ```
-    /// let topology = locksley::topology();
+    /// let topology = locksley_machine::topology();
     /// if let [a, b, ..] = topology.cpus() {
     ///     println!("CPUs {a} and {b} share {:?}", topology.closest(*a, *b));
     /// }
@@ -260,7 +260,7 @@ impl Topology {
     /// not online.
     ///
     /// ```
-    /// use locksley::Topology;
+    /// use locksley_machine::Topology;
     ///
     /// let topology = Topology::from_listing(
     ///     "cpu/online:0-3\n\
@@ -293,7 +293,7 @@ impl Topology {
 
     /// The domains of a CPU, from the widest level to the narrowest; empty if it is not online or
     /// nothing is known.
-    pub(crate) fn address(&self, cpu: usize) -> Vec<u32> {
+    pub fn address(&self, cpu: usize) -> Vec<u32> {
         let Some(place) = self.place(cpu) else {
             return Vec::new();
         };
@@ -303,14 +303,14 @@ impl Topology {
 
     /// The part of a CPU's address that a thread seldom moves across by itself: last-level caches
     /// and wider.
-    pub(crate) fn region(&self, cpu: usize) -> Vec<u32> {
+    pub fn region(&self, cpu: usize) -> Vec<u32> {
         let mut address = self.address(cpu);
         address.truncate(self.regional());
         address
     }
 
     /// Returns `true` if there is more than one region.
-    pub(crate) fn has_regions(&self) -> bool {
+    pub fn has_regions(&self) -> bool {
         let mut wide = self.layers[..self.regional()].iter();
         wide.any(|layer| layer.count() > 1)
     }
@@ -326,14 +326,14 @@ impl Topology {
     }
 
     /// These CPUs so that near ones follow each other.
-    pub(crate) fn compact(&self, cpus: &[usize]) -> Vec<usize> {
+    pub fn compact(&self, cpus: &[usize]) -> Vec<usize> {
         let mut order: Vec<_> = cpus.iter().map(|&cpu| (self.address(cpu), cpu)).collect();
         insertion::sort_by(&mut order, |one, other| one < other);
         order.into_iter().map(|(_, cpu)| cpu).collect()
     }
 
     /// These CPUs so that each is far from those before it.
-    pub(crate) fn spread(&self, cpus: &[usize]) -> Vec<usize> {
+    pub fn spread(&self, cpus: &[usize]) -> Vec<usize> {
         let compact = self.compact(cpus);
         self.interleave(&compact, 0)
     }

@@ -9,7 +9,7 @@ use super::read::{allowed_now, most_allowed};
 /// How many CPUs this process may use, and how that came about. Made by [`available_cpus`].
 ///
 /// ```
-/// let available = locksley::available_cpus();
+/// let available = locksley_machine::available_cpus();
 /// if let Some(quota) = available.quota() {
 ///     println!("the container leaves us the time of {quota} CPUs");
 /// }
@@ -28,7 +28,7 @@ impl Available {
     /// How many workers have a CPU of their own.
     ///
     /// ```
-    /// assert!(locksley::available_cpus().count() >= 1);
+    /// assert!(locksley_machine::available_cpus().count() >= 1);
     /// ```
     pub fn count(&self) -> usize {
         self.count
@@ -37,7 +37,7 @@ impl Available {
     /// The CPUs of the calling thread's affinity mask, if the operating system tells.
     ///
     /// ```
-    /// if let Some(cpus) = locksley::available_cpus().affinity() {
+    /// if let Some(cpus) = locksley_machine::available_cpus().affinity() {
     ///     println!("may run on {cpus:?}");
     ///     assert!(!cpus.is_empty());
     /// }
@@ -50,7 +50,7 @@ impl Available {
     /// it.
     ///
     /// ```
-    /// if let Some(cpus) = locksley::available_cpus().quota() {
+    /// if let Some(cpus) = locksley_machine::available_cpus().quota() {
     ///     println!("may use the time of {cpus} CPUs");
     ///     assert!(cpus > 0.0);
     /// }
@@ -87,7 +87,7 @@ impl fmt::Display for Available {
 /// the rest says how it came about.
 ///
 /// ```
-/// let available = locksley::available_cpus();
+/// let available = locksley_machine::available_cpus();
 /// // For example: 2 CPUs: the affinity mask allows 8 (0-7), the cgroup quota is the time of 2.5
 /// println!("{available}");
 /// assert!(available.count() >= 1);
@@ -111,7 +111,7 @@ pub fn available_cpus() -> Available {
 }
 
 /// How many processors the workers of a pool have now.
-pub(crate) fn processors_now() -> usize {
+pub fn processors_now() -> usize {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let allowed = most_allowed().unwrap_or_else(available);
     let quota = if cfg!(target_os = "linux") {
@@ -194,5 +194,5 @@ fn own_quota(group: &Path, second: bool, read: Read<'_>) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/machine/topology/available.rs"]
+#[path = "../../tests/unit/topology/available.rs"]
 mod tests;

@@ -11,25 +11,25 @@
 //! opened once more, by its name or that of its descriptor, and only this process's reads return at
 //! once. Cargo gives a build script such a pipe in `CARGO_MAKEFLAGS`.
 
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(target_os = "linux")]
 mod pipe;
 
 /// What a worker must hold to work. Dropped, it is given back.
-pub(crate) struct Token {
+pub struct Token {
     jobserver: Option<&'static Jobserver>,
     held: bool,
 }
 
 impl Token {
-    /// A token that is not held. Without a jobserver it costs nothing to take.
-    pub(crate) fn of(jobserver: Option<&'static Jobserver>) -> Token {
+    /// Returns a token that is not held. Without a jobserver it costs nothing to take.
+    pub fn of(jobserver: Option<&'static Jobserver>) -> Token {
         let held = jobserver.is_none();
         Token { jobserver, held }
     }
 
     /// Takes the token unless it is held. Returns `true` if it is.
     #[inline]
-    pub(crate) fn take(&mut self) -> bool {
+    pub fn take(&mut self) -> bool {
         if let (false, Some(jobserver)) = (self.held, self.jobserver) {
             self.held = jobserver.take();
         }
@@ -37,7 +37,7 @@ impl Token {
     }
 
     /// Gives the token back, if it is held.
-    pub(crate) fn put_back(&mut self) {
+    pub fn put_back(&mut self) {
         if let (true, Some(jobserver)) = (self.held, self.jobserver) {
             self.held = false;
             jobserver.put_back();
@@ -51,20 +51,22 @@ impl Drop for Token {
     }
 }
 
-#[cfg(all(target_os = "linux", not(loom)))]
-pub(crate) use pipe::Jobserver;
+#[cfg(target_os = "linux")]
+pub use pipe::Jobserver;
 
 /// Elsewhere than on Linux, none is looked for.
-#[cfg(not(all(target_os = "linux", not(loom))))]
-pub(crate) enum Jobserver {}
+#[cfg(not(target_os = "linux"))]
+pub enum Jobserver {}
 
-#[cfg(not(all(target_os = "linux", not(loom))))]
+#[cfg(not(target_os = "linux"))]
 impl Jobserver {
-    pub(crate) fn of_this_process() -> Option<&'static Jobserver> {
+    /// Returns `None`.
+    pub fn of_this_process() -> Option<&'static Jobserver> {
         None
     }
 
-    pub(crate) fn jobs(&self) -> usize {
+    /// Returns how many jobs this process runs.
+    pub fn jobs(&self) -> usize {
         match *self {}
     }
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use crate::error::BuildError;
-use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
+use crate::topology::{CpuList, Topology, allowed_now, topology};
 
 /// Which CPU each worker is bound to.
 ///
@@ -22,17 +21,12 @@ use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
 /// | `0-3,8` | these CPUs, in this order |
 ///
 /// ```
-/// use locksley::{Pinning, Pool};
+/// use locksley_machine::Pinning;
 ///
 /// let pinning: Pinning = "4,0-2".parse().unwrap();
 /// assert_eq!(pinning, Pinning::List(vec![4, 0, 1, 2]));
 /// assert_eq!(pinning.to_string(), "4,0-2");
 /// assert!("tight".parse::<Pinning>().unwrap_err().to_string().contains("compact"));
-///
-/// # #[cfg(target_os = "linux")] {
-/// let pool = Pool::builder().workers(2).pinning(Pinning::Spread).build().unwrap();
-/// assert_eq!(pool.install(|| 1), 1);
-/// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,7 +56,7 @@ impl fmt::Display for Pinning {
 /// A text that names no pinning.
 ///
 /// ```
-/// let error = "everywhere".parse::<locksley::Pinning>().unwrap_err();
+/// let error = "everywhere".parse::<locksley_machine::Pinning>().unwrap_err();
 /// assert!(error.to_string().contains("everywhere"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,14 +101,60 @@ impl FromStr for Pinning {
     }
 }
 
-/// The CPU of each worker; empty if the operating system decides.
-pub(crate) fn pinned_cpus(pinning: &Pinning, workers: usize) -> Result<Vec<usize>, BuildError> {
+/// Why threads cannot be bound to CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PinningError {
+    /// The platform has no call for it.
+    Unsupported,
+    /// A CPU is listed that this process may not use, or none is listed.
+    NotAllowed {
+        /// The CPU, if there was one.
+        cpu: Option<usize>,
+        /// Those that the process may use.
+        allowed: Vec<usize>,
+    },
+}
+
+impl fmt::Display for PinningError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cpu, allowed) = match self {
+            PinningError::Unsupported => {
+                return f.write_str(
+                    "workers cannot be pinned on this platform: leave it to the operating system \
+                     (`Pinning::None`)",
+                );
+            }
+            PinningError::NotAllowed { cpu, allowed } => (cpu, CpuList(allowed.clone())),
+        };
+        match cpu {
+            Some(cpu) => write!(
+                f,
+                "a worker cannot be pinned to CPU {cpu}, which this process may not use: \
+                 choose from {allowed}, or widen its affinity mask"
+            ),
+            None => write!(
+                f,
+                "workers cannot be pinned to no CPU: list at least one of {allowed}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PinningError {}
+
+/// Returns the CPU of each worker; an empty list if the operating system decides.
+///
+/// # Errors
+///
+/// If threads cannot be bound here, or not to these CPUs.
+pub fn pinned_cpus(pinning: &Pinning, workers: usize) -> Result<Vec<usize>, PinningError> {
     if *pinning == Pinning::None {
         return Ok(Vec::new());
     }
     match allowed_now() {
         Some(allowed) => deal(pinning, workers, &allowed, topology()),
-        None => Err(BuildError::PinningUnsupported),
+        None => Err(PinningError::Unsupported),
     }
 }
 
@@ -123,7 +163,7 @@ fn deal(
     workers: usize,
     allowed: &[usize],
     topology: &Topology,
-) -> Result<Vec<usize>, BuildError> {
+) -> Result<Vec<usize>, PinningError> {
     let cpus = match pinning {
         Pinning::None => return Ok(Vec::new()),
         Pinning::Compact => topology.compact(allowed),
@@ -132,7 +172,7 @@ fn deal(
     };
     let stranger = cpus.iter().find(|cpu| !allowed.contains(cpu)).copied();
     if cpus.is_empty() || stranger.is_some() {
-        return Err(BuildError::Pinning {
+        return Err(PinningError::NotAllowed {
             cpu: stranger,
             allowed: allowed.to_vec(),
         });
@@ -142,7 +182,7 @@ fn deal(
 
 /// Binds the calling thread to some CPUs.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
+pub fn pin_to(cpus: &[usize]) -> io::Result<()> {
     let most = cpus.iter().max().map_or(0, |&cpu| cpu);
     let mut mask = vec![0_u64; most / 64 + 1];
     for cpu in cpus {
@@ -160,35 +200,35 @@ pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
 
 /// Binds the calling thread to some CPUs.
 #[cfg(all(windows, not(miri)))]
-pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
+pub fn pin_to(cpus: &[usize]) -> io::Result<()> {
     super::windows::pin_to(cpus)
 }
 
 /// Binds the calling thread to some CPUs.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
-pub(crate) fn pin_to(_: &[usize]) -> io::Result<()> {
+pub fn pin_to(_: &[usize]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The CPU that the calling thread is on at the moment, if that can be known.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn here() -> Option<usize> {
+pub fn here() -> Option<usize> {
     // SAFETY: the call takes nothing and touches no memory of ours.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// The CPU that the calling thread is on at the moment, if that can be known.
 #[cfg(all(windows, not(miri)))]
-pub(crate) fn here() -> Option<usize> {
+pub fn here() -> Option<usize> {
     Some(super::windows::here())
 }
 
 /// The CPU that the calling thread is on at the moment, if that can be known.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
-pub(crate) fn here() -> Option<usize> {
+pub fn here() -> Option<usize> {
     None
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/machine/pinning.rs"]
+#[path = "../tests/unit/pinning.rs"]
 mod tests;

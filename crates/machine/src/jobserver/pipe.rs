@@ -5,10 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::pool::environment;
-use crate::pool::process::{self, PerProcess};
-use crate::sync::{Mutex, lock};
+use crate::process::{self, PerProcess};
 
 unsafe extern "C" {
     /// The C standard library's. Returns 0 if `handler` will be called at exit.
@@ -19,7 +18,7 @@ unsafe extern "C" {
 static JOBSERVER: PerProcess<Option<Jobserver>> = PerProcess::new();
 
 /// The jobserver of the make that this process was started by.
-pub(crate) struct Jobserver {
+pub struct Jobserver {
     pipe: File,
     tokens: Mutex<Tokens>,
     /// The number of the process that opened it.
@@ -38,10 +37,10 @@ struct Tokens {
 }
 
 impl Jobserver {
-    /// The jobserver that the environment tells of, if it is there.
-    pub(crate) fn of_this_process() -> Option<&'static Jobserver> {
+    /// Returns the jobserver that the environment tells of, if it is there.
+    pub fn of_this_process() -> Option<&'static Jobserver> {
         let found = JOBSERVER.get_or_init(|| {
-            let jobserver = Jobserver::open(address(&environment::make_flags()?)?)?;
+            let jobserver = Jobserver::open(address(&make_flags()?)?)?;
             // SAFETY: the function does not unwind, and is there as long as the process: a library
             // that is unloaded before unregisters its functions.
             unsafe { atexit(give_back) };
@@ -69,14 +68,19 @@ impl Jobserver {
         })
     }
 
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        // No panic can leave the tokens half changed.
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How many jobs this process runs, or may run without asking.
-    pub(crate) fn jobs(&self) -> usize {
-        1 + lock(&self.tokens).taken.len()
+    pub fn jobs(&self) -> usize {
+        1 + self.lock().taken.len()
     }
 
     /// Takes the process's own job, or else a byte. Returns `false` if there is none.
     pub(super) fn take(&self) -> bool {
-        let mut tokens = lock(&self.tokens);
+        let mut tokens = self.lock();
         if tokens.closed {
             return false;
         }
@@ -99,7 +103,7 @@ impl Jobserver {
         if self.generation != process::generation() {
             return;
         }
-        let mut tokens = lock(&self.tokens);
+        let mut tokens = self.lock();
         match tokens.taken.pop() {
             Some(byte) => self.write(&[byte]),
             None => tokens.own = false,
@@ -118,10 +122,16 @@ extern "C" fn give_back() {
     let Some(Some(jobserver)) = JOBSERVER.get() else {
         return;
     };
-    let mut tokens = lock(&jobserver.tokens);
+    let mut tokens = jobserver.lock();
     tokens.closed = true;
     jobserver.write(&tokens.taken);
     tokens.taken.clear();
+}
+
+/// Returns what make, or cargo, tells the programs that it runs.
+fn make_flags() -> Option<String> {
+    let value = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    value("CARGO_MAKEFLAGS").or_else(|| value("MAKEFLAGS"))
 }
 
 /// What make's flags say of the pipe: its path, or the numbers of its ends.
@@ -169,5 +179,5 @@ fn address(flags: &str) -> Option<Address<'_>> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/machine/jobserver/pipe.rs"]
+#[path = "../../tests/unit/jobserver/pipe.rs"]
 mod tests;

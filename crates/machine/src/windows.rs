@@ -134,5 +134,5 @@ fn listed(relations: &[Relation], allowed: Option<Vec<usize>>) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/machine/windows.rs"]
+#[path = "../tests/unit/windows.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::machine::insertion;
+use crate::insertion;
 
 /// The highest CPU number that is believed: far beyond what Linux can be built for (2^13).
 const HIGHEST: usize = 1 << 16;
@@ -64,5 +64,5 @@ impl fmt::Display for CpuList {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/machine/topology/list.rs"]
+#[path = "../../tests/unit/topology/list.rs"]
 mod tests;

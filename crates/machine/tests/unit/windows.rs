@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::topology::{Level, Topology};
+use crate::topology::{Level, Topology};
 
 /// Two packages of two cores with a level-2 cache each; package 1 is node 1.
 #[test]

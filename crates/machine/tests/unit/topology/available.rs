@@ -85,7 +85,7 @@ fn it_says_how_it_came_about() {
 fn a_bound_thread_counts_the_processors_of_the_process() {
     let cpus = allowed_now().expect("Linux tells");
     let bound = std::thread::spawn(move || {
-        crate::machine::pinning::pin_to(&cpus[..1]).expect("it may run there");
+        crate::pinning::pin_to(&cpus[..1]).expect("it may run there");
         (allowed_now().map(|cpus| cpus.len()), processors_now())
     });
     let (allowed, processors) = bound.join().expect("it did not panic");

@@ -3,7 +3,7 @@
 
 /// Sorts a list, given whether one of two items comes before another. Takes quadratic time; linear
 /// if the list is in order.
-pub(crate) fn sort_by<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+pub fn sort_by<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         let mut place = end;
         while place > 0 && before(&items[place], &items[place - 1]) {
@@ -14,5 +14,5 @@ pub(crate) fn sort_by<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/machine/insertion.rs"]
+#[path = "../tests/unit/insertion.rs"]
 mod tests;

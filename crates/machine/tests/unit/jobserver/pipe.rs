@@ -1,7 +1,7 @@
 use std::os::fd::{AsRawFd, FromRawFd};
 
 use super::*;
-use crate::machine::jobserver::Token;
+use crate::jobserver::Token;
 
 #[test]
 fn flags_tell_where_the_pipe_is() {
