@@ -113,9 +113,8 @@ pub use locksley_machine::{
     Available, Level, Pinning, Topology, UnknownPinning, available_cpus, topology,
 };
 pub use locksley_policy::ParseError;
-pub use locksley_trace::Trace;
-pub use observe::profile::{Bounds, Profile};
-pub use observe::record::Recording;
+pub use locksley_trace::recording::Recording;
+pub use locksley_trace::{Bounds, Profile, Trace};
 pub use observe::state::{PoolState, WorkerActivity, WorkerState};
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};

@@ -34,8 +34,10 @@
 
 mod event;
 mod json;
+mod profile;
 #[cfg(feature = "read")]
 mod read;
+pub mod recording;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +45,7 @@ use std::borrow::Cow;
 use std::io;
 
 pub use event::{Activity, Arrow, Counters, Label, Subject, TraceEvent};
+pub use profile::{Bounds, Profile};
 #[cfg(feature = "read")]
 pub use read::ReadError;
 

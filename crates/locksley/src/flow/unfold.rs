@@ -50,20 +50,6 @@ where
 /// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has
 /// forked tasks is a box around them. An arrow leads from a task to one that has to come after it
 /// because of an object.
-///
-/// ```
-/// use locksley::flow;
-///
-/// let ((), picture) = flow::drawn(|f| {
-///     let a = f.value(1);
-///     f.label("first").fork(a.write(), |mut a| a.set(2));
-///     f.label("second").fork(a.read(), |_| ());
-///     f.label("third").fork(a.read(), |_| ());
-/// });
-/// assert_eq!(picture.tasks(), 3);
-/// assert_eq!(picture.edges(), [(1, 2), (1, 3)]);
-/// assert!(picture.to_string().starts_with("digraph flow {"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct Unfolded {
     nodes: Vec<Node>,

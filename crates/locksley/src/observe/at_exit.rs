@@ -9,10 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
+use locksley_trace::{Profile, Trace};
 
-use crate::observe::profile::Profile;
-use crate::observe::record::{Recorder, Recording};
+use crate::observe::record::Recorder;
 use crate::observe::stats::Observer;
 use crate::observe::trace::Tracing;
 use crate::pool::config::Config;

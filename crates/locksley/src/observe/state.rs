@@ -7,14 +7,6 @@ use crate::scheduler::worker::Worker;
 use crate::task::job::GroupId;
 
 /// What a worker was seen to do. See [`Pool::state`](crate::Pool::state).
-///
-/// ```
-/// use locksley::{Pool, WorkerActivity};
-///
-/// let pool = Pool::builder().workers(1).build().unwrap();
-/// let state = pool.install(|| pool.state());
-/// assert_eq!(state.workers[0].activity, WorkerActivity::Running);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WorkerActivity {
@@ -66,11 +58,6 @@ pub struct WorkerState {
 }
 
 /// What a pool was seen to do. See [`Pool::state`](crate::Pool::state).
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// println!("{}", pool.state());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolState {

@@ -8,7 +8,6 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use crate::observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 use crate::observe::stats::Observer;
 use crate::pool::Pool;
@@ -34,7 +33,6 @@ unwind_safe! {
     [] Builder;
     [] ThreadBuilder;
     [] Worker;
-    [] Recording;
     #[cfg(all(feature = "stats", not(loom)))]
     [] Observer;
     ['scope] Scope<'scope>;

@@ -5,9 +5,9 @@ use std::ops::{Add, Sub};
 use std::sync::Arc;
 
 use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
 
 use super::{Event, with_events};
-use crate::observe::record::Recording;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
@@ -17,14 +17,6 @@ macro_rules! worker_stats {
         ///
         /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those
         /// under way.
-        ///
-        /// ```
-        /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-        /// pool.install(|| locksley::join(|| 1, || 2));
-        /// for (index, worker) in pool.stats().workers().iter().enumerate() {
-        ///     println!("worker {index}: {} jobs, {} stolen", worker.tasks, worker.steals);
-        /// }
-        /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats {
@@ -154,38 +146,18 @@ impl Stats {
     }
 
     /// Each worker, by index; behind them the spares that have been called up so far.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// pool.install(|| ());
-    /// let tasks: u64 = pool.stats().workers().iter().map(|worker| worker.tasks).sum();
-    /// assert_eq!(tasks, 1);
-    /// ```
     #[must_use]
     pub fn workers(&self) -> &[WorkerStats] {
         &self.places
     }
 
     /// Threads outside of the pool: those that `install`, `spawn` and wait.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// pool.install(|| ());
-    /// assert_eq!(pool.stats().outside().handed, 1, "the closure came from outside");
-    /// ```
     #[must_use]
     pub fn outside(&self) -> WorkerStats {
         self.outside
     }
 
     /// All of them together.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let before = pool.stats();
-    /// pool.install(|| ());
-    /// assert_eq!((pool.stats() - before).total().tasks, 1);
-    /// ```
     #[must_use]
     pub fn total(&self) -> WorkerStats {
         self.places.iter().fold(self.outside, |sum, &one| sum + one)
@@ -226,42 +198,18 @@ impl Observer {
     }
 
     /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let observer = pool.observer();
-    /// pool.spawn(|| ()).join();
-    /// drop(pool); // all that was counted is there now
-    /// assert!(observer.stats().total().tasks > 0);
-    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.registry.stats()
     }
 
     /// [`Pool::take_trace`](crate::Pool::take_trace).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
-    /// let observer = pool.observer();
-    /// pool.install(|| ());
-    /// drop(pool);
-    /// assert!(!observer.take_trace().is_empty());
-    /// ```
     #[must_use]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()
     }
 
     /// [`Pool::take_recording`](crate::Pool::take_recording).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
-    /// let observer = pool.observer();
-    /// pool.join(|| 1, || 2);
-    /// drop(pool);
-    /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
-    /// ```
     ///
     /// Called on a worker of the pool, it has what that worker has run so far too: a program may
     /// exit inside of [`Pool::install`](crate::Pool::install).

@@ -12,12 +12,12 @@ use std::thread;
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
 use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
 
 use crate::machine::clock::Instant;
 use crate::machine::jobserver::Jobserver;
 use crate::machine::share::Share;
 use crate::machine::topology::allowed_now;
-use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::config::Config;
 use crate::pool::process;

@@ -15,7 +15,7 @@ use locksley_queue::split::Embedded;
 
 use self::attention::Generosity;
 use self::steal::Asked;
-use crate::observe::record::Deck;
+use crate::observe::record::CurrentStrand;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::config::Config;
@@ -91,7 +91,7 @@ pub struct Worker {
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     /// What is recorded of what it runs. The owner's alone.
-    pub(crate) deck: Deck,
+    pub(crate) strand: CurrentStrand,
     pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
@@ -150,7 +150,7 @@ impl Worker {
             summoned: Cell::new(false),
             open: Cell::new(false),
             helping: Cell::new(0),
-            deck: Deck::default(),
+            strand: CurrentStrand::default(),
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),

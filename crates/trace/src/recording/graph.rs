@@ -25,8 +25,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use super::recording::{Item, Slot, Strand, TaskGraph};
-use crate::task::job::GroupId;
+use super::strand::{Item, Slot, Strand, TaskGraph};
 
 /// What ran between two forks or joins, and what comes then.
 #[derive(Clone, Copy, Default)]
@@ -48,7 +47,7 @@ struct Visit<'r> {
 
 /// A scope around what is drawn.
 struct Around {
-    scope: GroupId,
+    scope: usize,
     end: usize,
     outer: Option<usize>,
 }
@@ -271,7 +270,7 @@ impl<'r> Drawing<'r> {
 
     /// The end of a scope that is around, from the innermost on. Two that are around at the same
     /// time do not lie in the same place.
-    fn end_of(&self, scope: GroupId, mut inside: Option<usize>) -> Option<usize> {
+    fn end_of(&self, scope: usize, mut inside: Option<usize>) -> Option<usize> {
         while let Some(around) = inside.map(|number| &self.scopes[number]) {
             if around.scope == scope {
                 return Some(around.end);

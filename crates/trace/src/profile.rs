@@ -18,14 +18,14 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::observe::record::{Node, Recording};
+use crate::recording::{Node, Recording};
 
 /// The constant of the last bound: the largest that the simulator's check of it has found for
 /// lock-free work stealing, over all computations it tries (`locksley theory`). What is proven is
 /// 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.44;
 
-/// How parallel a run was. Made by [`Pool::profile`](crate::Pool::profile).
+/// How parallel a run was. Made by `Pool::profile` of the runtime.
 ///
 /// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and
 /// [`strands`](Profile::strands), is exact. Times are those of a run in which the clock is read
@@ -42,32 +42,11 @@ const SPAN_COEFFICIENT: f64 = 1.44;
 /// time share caches and memory, as they will without a profile; a profile with one worker does
 /// without.
 ///
-/// **What it is of.** Joins and scopes; tasks on their own ([`spawn`](crate::spawn()) and its kin)
-/// whose handles the closure waits for; the tasks of a [flow](crate::flow()), each after those that
-/// it needs; the nodes of a [`Graph`](crate::flow::Graph) without conditions; [loops](crate::par),
-/// split as far as they would be if all workers were idle. What the closure starts and does not
-/// wait for, and graphs with conditions, are counted in [`unordered`](Profile::unordered).
-///
-/// ```
-/// use std::time::{Duration, Instant};
-///
-/// fn spin() {
-///     let start = Instant::now();
-///     while start.elapsed() < Duration::from_micros(200) {}
-/// }
-///
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// // One after the other, then four that may run beside each other.
-/// let ((), profile) = pool.profile(|| {
-///     spin();
-///     locksley::join!(spin, spin, spin, spin);
-/// });
-/// assert_eq!(profile.spawns, 3);
-/// assert!(profile.work >= Duration::from_micros(990));
-/// assert!(profile.span >= Duration::from_micros(390));
-/// // About 1000 / 400: more than three workers are of no use.
-/// assert!(profile.parallelism() < 4.0);
-/// ```
+/// **What it is of.** Joins and scopes; tasks on their own (`spawn` and its kin) whose handles the
+/// closure waits for; the tasks of a flow, each after those that it needs; the nodes of a graph
+/// without conditions; loops, split as far as they would be if all workers were idle. What the
+/// closure starts and does not wait for, and graphs with conditions, are counted in
+/// [`unordered`](Profile::unordered).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -91,13 +70,6 @@ pub struct Profile {
 }
 
 /// What a [`Profile`] says about the speed-up on a number of workers.
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
-/// let bounds = profile.bounds(4);
-/// assert!(bounds.burdened <= bounds.greedy && bounds.greedy <= bounds.most && bounds.most <= 4.0);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// On so many workers.
@@ -119,12 +91,6 @@ impl Profile {
     /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they
     /// say about the speed-up on 2 to 128 workers, unless there are [unordered](Profile::unordered)
     /// tasks.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
-    /// assert!(profile.to_json().starts_with(r#"{"format": "locksley-profile/1","#));
-    /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut bounds = String::new();
@@ -161,36 +127,18 @@ impl Profile {
     }
 
     /// Work over span: how many workers it could keep busy on average.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (_, profile) = pool.profile(|| (1..1000).sum::<u64>());
-    /// assert_eq!(profile.parallelism(), 1.0);
-    /// ```
     #[must_use]
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span).max(1.0)
     }
 
     /// Work over burdened span: how many workers it could keep busy if every fork was stolen.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
-    /// assert!(profile.burdened_parallelism() <= profile.parallelism());
-    /// ```
     #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
     }
 
     /// The speed-up on so many workers, at least one.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
-    /// assert_eq!(profile.bounds(1).most, 1.0);
-    /// ```
     #[must_use]
     pub fn bounds(&self, workers: usize) -> Bounds {
         let workers = workers.max(1);
@@ -223,19 +171,6 @@ impl Recording {
     /// off each strand for having been recorded.
     ///
     /// Several runs follow each other.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use locksley::Profile;
-    ///
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (_, recording) = pool.record(|| locksley::join(|| 1, || 2));
-    /// let profile = recording.profile(Profile::BURDEN, Duration::ZERO);
-    /// assert_eq!((profile.spawns, profile.strands), (1, 4));
-    /// assert_eq!(profile.work, recording.work());
-    /// // What was forked is on the longest path now.
-    /// assert!(profile.burdened_span > profile.burden);
-    /// ```
     #[must_use]
     pub fn profile(&self, burden: Duration, cost: Duration) -> Profile {
         let graph = self.graph();
@@ -368,6 +303,6 @@ impl Profile {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-#[path = "../../tests/unit/observe/profile.rs"]
+#[cfg(test)]
+#[path = "../tests/unit/profile.rs"]
 mod tests;
