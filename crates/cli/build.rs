@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates that the drop-in is built from.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "rayon-core",
     "locksley",
     "machine",
     "policy",
     "queue",
+    "strategy",
     "trace",
 ];
 

@@ -40,6 +40,7 @@ mod read;
 pub mod recording;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 
 use std::borrow::Cow;
 use std::io;

@@ -50,12 +50,13 @@ mod tests {
     }
 
     /// The drop-in and the crates below it.
-    const CRATES: [&str; 6] = [
+    const CRATES: [&str; 7] = [
         "rayon-core",
         "locksley",
         "machine",
         "policy",
         "queue",
+        "strategy",
         "trace",
     ];
 

@@ -21,6 +21,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
 
 use locksley_queue::Word;
+pub(crate) use locksley_strategy::GroupId;
+use locksley_strategy::Job;
 
 use crate::scheduler::worker::Worker;
 use crate::task::blocks::Blocks;
@@ -77,19 +79,6 @@ impl Header {
     }
 }
 
-/// The identity of something that can be waited for: the address of a join's job or of a scope.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct GroupId(pub(crate) usize);
-
-impl GroupId {
-    /// The group of a task that has no waiter.
-    pub(crate) const NONE: GroupId = GroupId(0);
-
-    pub(crate) fn of<T>(thing: &T) -> GroupId {
-        GroupId(std::ptr::from_ref(thing).addr())
-    }
-}
-
 /// A reference to a job, in one word. The low bits say something about it:
 ///
 /// | bit | meaning |
@@ -124,41 +113,50 @@ unsafe impl Word for JobRef {
     }
 }
 
-impl JobRef {
-    /// Returns `true` if it was spawned, and not forked by a join.
+impl Job for JobRef {
     #[inline]
-    pub(crate) fn is_spawned(self) -> bool {
-        JobRef::is_spawned_word(self.into_word())
-    }
-
-    /// The same for a word in a queue, whatever has become of the job.
-    #[inline]
-    pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
+    fn is_spawned_word(word: *mut ()) -> bool {
         word.addr() & SPAWNED != 0
     }
 
-    /// Returns `true` if it was dealt.
     #[inline]
-    pub(crate) fn is_dealt(self) -> bool {
+    fn is_dealt(self) -> bool {
         self.into_word().addr() & DEALT != 0
     }
 
-    /// Returns `true` if it was dealt to its preferred worker.
     #[inline]
-    pub(crate) fn is_near(self) -> bool {
+    fn is_near(self) -> bool {
         self.into_word().addr() & NEAR != 0
     }
 
-    /// Tags the job as dealt; `near` if it goes to its preferred worker.
-    pub(crate) fn dealt(self, near: bool) -> JobRef {
+    fn dealt(self, near: bool) -> JobRef {
         let near = if near { NEAR } else { 0 };
         JobRef(self.0.map_addr(|addr| (addr | DEALT) | near))
     }
 
-    /// The same job, wherever it had better run.
     #[inline]
-    pub(crate) fn anywhere(self) -> JobRef {
+    fn anywhere(self) -> JobRef {
         self.without(NEAR)
+    }
+
+    #[inline]
+    unsafe fn group(self) -> GroupId {
+        // SAFETY: says the caller.
+        unsafe { JobRef::group(self) }
+    }
+
+    #[inline]
+    unsafe fn is_ghost(self) -> bool {
+        // SAFETY: says the caller.
+        unsafe { JobRef::is_ghost(self) }
+    }
+}
+
+impl JobRef {
+    /// Returns `true` if it was spawned, and not forked by a join.
+    #[inline]
+    pub(crate) fn is_spawned(self) -> bool {
+        <JobRef as Job>::is_spawned_word(self.into_word())
     }
 
     #[inline]

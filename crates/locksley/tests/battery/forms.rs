@@ -25,7 +25,9 @@ fn flows_of_a_pool() {
         pool.flow(|f| {
             let (original, copy) = (f.value([4, 5, 6]), f.object(&mut copy[..]));
             let (token, written) = (f.token(), f.value(1));
-            f.fork((original.read(), copy.write()), |(from, mut to)| to.copy_from_slice(from));
+            f.fork((original.read(), copy.write()), |(from, mut to)| {
+                to.copy_from_slice(from)
+            });
             f.fork((copy.read(), written.update()), move |_| token.cancel());
             f.fork(written.update(), |_| unreachable!("the flow is cancelled"));
         });

@@ -21,34 +21,18 @@
 //! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
 //! | G4 | read: second look | Relaxed | - | G2 orders it | |
 
+use locksley_trace::timeline::{Run, Words};
+
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The most entries that a ring holds: 256 MiB.
 const MOST: usize = 1 << 24;
-
-/// What is written at once.
-pub(super) type Words = [u64; 2];
 
 /// The ring. Written by one, read by any.
 pub(super) struct Ring {
     slots: Box<[[AtomicU64; 2]]>,
     /// How many entries have been written.
     head: AtomicU64,
-}
-
-/// Entries, in the order in which they were written.
-#[derive(Debug)]
-pub(super) struct Run {
-    pub(super) entries: Vec<Words>,
-    /// The number of the first one.
-    pub(super) first: u64,
-}
-
-impl Run {
-    /// The number of the entry that will come next.
-    pub(super) fn next(&self) -> u64 {
-        self.first + self.entries.len() as u64
-    }
 }
 
 impl Ring {

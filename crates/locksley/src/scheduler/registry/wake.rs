@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
+use locksley_strategy::Job;
 use locksley_trace::Activity;
 
 use super::Registry;

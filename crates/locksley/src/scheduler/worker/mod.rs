@@ -63,7 +63,7 @@ pub struct Worker {
     /// request is how others ask for the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
     /// What a strategy has besides. The owner's alone.
-    local_queue: UnsafeCell<Option<Box<dyn LocalQueue>>>,
+    local_queue: UnsafeCell<Option<Box<dyn LocalQueue<JobRef>>>>,
     /// Whether forks go to the queue too.
     reference: bool,
     /// How many items to expose on request.
@@ -114,7 +114,7 @@ pub struct Worker {
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
     thread: OnceLock<Thread>,
-    stealer: Option<Box<dyn StealHandle>>,
+    stealer: Option<Box<dyn StealHandle<JobRef>>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
     pub(crate) tracer: Option<Tracer>,
 }

@@ -146,7 +146,7 @@ impl Worker {
         clippy::mut_from_ref,
         reason = "the type is not `Sync`, and borrows are short"
     )]
-    pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue>> {
+    pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue<JobRef>>> {
         // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
         unsafe { (*self.local_queue.get()).as_mut() }
     }

@@ -1,14 +1,14 @@
 use locksley_policy::{Amount, When};
 
-use super::dummies::Dummies;
 use super::*;
+use crate::dummies::{Dummies, DummyRef};
 
-fn queue(amount: Amount) -> HalfQueue {
+fn queue(amount: Amount) -> HalfQueue<DummyRef> {
     let when = When::PROBABILISTIC;
     HalfQueue::new(StealHalf { when, amount }, true)
 }
 
-fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> HalfQueue {
+fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> HalfQueue<DummyRef> {
     let mut queue = queue(amount);
     for number in numbers {
         assert!(queue.push(jobs.job(number)).is_ok());
@@ -17,7 +17,7 @@ fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> Ha
 }
 
 /// The numbers of the jobs in the part for what was moved, newest first.
-fn moved(queue: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
+fn moved(queue: &mut HalfQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop_received())
         .map(|moved| jobs.number(moved.job))
         .collect()

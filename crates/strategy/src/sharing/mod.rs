@@ -32,7 +32,7 @@
 //! # What is given
 //!
 //! In the thesis a donee takes the *newest* job. So it does here where waiters take any work
-//! ([`Waiting::TakeAny`](crate::Waiting)): a fork that finds the flag set goes into an entry, like
+//! (`Waiting::TakeAny`): a fork that finds the flag set goes into an entry, like
 //! a spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job
 //! is gone, so are all older ones, and whatever forked jobs are in the deque descend from the root
 //! that the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
@@ -57,7 +57,7 @@
 
 mod peers;
 #[cfg(test)]
-#[path = "../../../tests/unit/strategy/sharing.rs"]
+#[path = "../../tests/unit/sharing.rs"]
 mod tests;
 
 use std::sync::Arc;
@@ -70,28 +70,25 @@ use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
 use locksley_queue::{Consumer, Owner, Steal, chase_lev};
 
-pub(crate) use peers::{Peer, Peers};
+pub use peers::{Peer, Peers};
 
-use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::victim_order::outcome;
-use crate::strategy::local_queue::{
-    BOUNDED, DonorKind, LocalQueue, StealHandle, StolenBatch, TransferCounts,
-};
-use crate::task::job::JobRef;
+use crate::QueuedJob;
+use crate::{BOUNDED, DonorKind, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::{Job, outcome};
 
 /// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker
 /// that is so far behind will not miss them.
 const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
 
 /// The owner's side.
-pub(crate) struct SharingQueue {
+pub struct SharingQueue<J: Job> {
     index: usize,
-    entries: Entries<JobRef>,
+    entries: Entries<J>,
     deque: chase_lev::Deque<EntryRef>,
     mailbox: Mailbox<Offer>,
     /// What the others see of this worker.
-    me: Arc<Peer>,
-    peers: Arc<Peers>,
+    me: Arc<Peer<J>>,
+    peers: Arc<Peers<J>>,
     policy: Sharing,
     donor: DonorKind,
     /// What a user's donor has decided about the next opportunity to give.
@@ -104,15 +101,15 @@ pub(crate) struct SharingQueue {
     transfers: TransferCounts,
 }
 
-impl SharingQueue {
+impl<J: Job> SharingQueue<J> {
     /// The queue of the worker with this index, which joins the circle.
-    pub(crate) fn new(
+    pub fn new(
         index: usize,
-        peers: Arc<Peers>,
+        peers: Arc<Peers<J>>,
         policy: Sharing,
         donor: DonorKind,
         seed: u64,
-    ) -> SharingQueue {
+    ) -> SharingQueue<J> {
         let entries = Entries::new(index, BOUNDED);
         let deque = chase_lev::Deque::new();
         let (post, mailbox) = mailbox::bounded(LETTERS);
@@ -142,15 +139,15 @@ impl SharingQueue {
     }
 
     /// The other side.
-    pub(crate) fn peer(&self) -> Arc<Peer> {
+    pub fn peer(&self) -> Arc<Peer<J>> {
         self.me.clone()
     }
 
-    fn store(&mut self, job: JobRef) -> Result<EntryRef, JobRef> {
+    fn store(&mut self, job: J) -> Result<EntryRef, J> {
         self.entries.store(job).map_err(|full| full.into_inner())
     }
 
-    fn enqueue(&mut self, entry: EntryRef) -> Result<(), JobRef> {
+    fn enqueue(&mut self, entry: EntryRef) -> Result<(), J> {
         match Owner::push(&mut self.deque, entry) {
             Ok(()) => Ok(()),
             Err(full) => match self.entries.acquire(full.into_inner()) {
@@ -164,7 +161,7 @@ impl SharingQueue {
     /// a worker, if that is idle.
     #[cold]
     #[inline(never)]
-    fn spread(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
+    fn spread(&mut self, give: impl FnOnce(&mut SharingQueue<J>, usize) -> bool) {
         if self.donor != DonorKind::Policy {
             return self.spread_as_decided(give);
         }
@@ -184,7 +181,7 @@ impl SharingQueue {
     }
 
     /// The same where a user's donor has decided.
-    fn spread_as_decided(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
+    fn spread_as_decided(&mut self, give: impl FnOnce(&mut SharingQueue<J>, usize) -> bool) {
         self.me.update(Update::False);
         let Some(donee) = self.decision.take() else {
             return;
@@ -240,7 +237,7 @@ impl SharingQueue {
     }
 
     /// Takes up an offer, unless another worker was quicker.
-    fn accept(&mut self, offer: Offer) -> Option<QueuedJob> {
+    fn accept(&mut self, offer: Offer) -> Option<QueuedJob<J>> {
         let owner = offer.worker();
         let job = self.peers.peer(owner)?.accept(offer);
         match job {
@@ -318,7 +315,7 @@ impl SharingQueue {
     }
 
     /// Takes up an offer of another worker's, for an owner that has nothing to do.
-    fn receive(&mut self) -> Option<QueuedJob> {
+    fn receive(&mut self) -> Option<QueuedJob<J>> {
         let offer = self.me.take_offer();
         if let Some(queued) = offer.and_then(|offer| self.accept(offer)) {
             return Some(queued);
@@ -333,8 +330,8 @@ impl SharingQueue {
     }
 }
 
-impl LocalQueue for SharingQueue {
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+impl<J: Job> LocalQueue<J> for SharingQueue<J> {
+    fn push(&mut self, job: J) -> Result<(), J> {
         let entry = self.store(job)?;
         if self.is_spreading() {
             self.spread(|queue, donee| queue.offer(&entry, donee));
@@ -342,7 +339,7 @@ impl LocalQueue for SharingQueue {
         self.enqueue(entry)
     }
 
-    fn pop(&mut self) -> Option<JobRef> {
+    fn pop(&mut self) -> Option<J> {
         loop {
             match self.entries.acquire(Owner::pop(&mut self.deque)?) {
                 Acquired::Item(job) => return Some(job),
@@ -352,13 +349,13 @@ impl LocalQueue for SharingQueue {
         }
     }
 
-    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+    fn push_near(&mut self, job: J, near: usize) -> Result<bool, J> {
         let entry = self.store(job)?;
         let sent = near != self.index && self.send(&entry, near);
         self.enqueue(entry).map(|()| sent)
     }
 
-    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+    fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
         let victim = victim.peer()?;
         let answer = victim.steal_one();
         self.report(outcome(&answer));
@@ -393,67 +390,74 @@ impl LocalQueue for SharingQueue {
         open
     }
 
-    fn as_sharing(&mut self) -> Option<&mut SharingQueue> {
+    fn as_sharing(&mut self) -> Option<&mut SharingQueue<J>> {
         Some(self)
     }
 }
 
 /// What the worker asks of this strategy alone: see [`SharingQueue`].
-impl dyn LocalQueue {
-    pub(crate) fn stole_from(&mut self, victim: usize) {
+impl<J: Job> dyn LocalQueue<J> {
+    /// The owner has stolen from another worker.
+    pub fn stole_from(&mut self, victim: usize) {
         if let Some(queue) = self.as_sharing() {
             queue.stole_from(victim);
         }
     }
 
-    pub(crate) fn has_offer(&mut self) -> bool {
+    /// Returns `true` if an offer has arrived at the owner, which is open to them.
+    pub fn has_offer(&mut self) -> bool {
         self.as_sharing().is_some_and(|queue| queue.has_offer())
     }
 
-    pub(crate) fn share_public(&mut self) {
+    /// The owner has seen a request, and has public jobs in its deque: gives one away, perhaps.
+    pub fn share_public(&mut self) {
         if let Some(queue) = self.as_sharing() {
             queue.share_public();
         }
     }
 
-    pub(crate) fn opportunity(&mut self) -> Option<(Memory, bool)> {
+    /// Returns what the worker remembers, and whether a thief has asked, if the next push is an
+    /// opportunity for a user's donor.
+    pub fn opportunity(&mut self) -> Option<(Memory, bool)> {
         self.as_sharing()?.opportunity()
     }
 
     /// A user's donor has decided about the next opportunity: to offer, or to keep.
-    pub(crate) fn decide(&mut self, donee: Option<usize>) {
+    pub fn decide(&mut self, donee: Option<usize>) {
         if let Some(queue) = self.as_sharing() {
             queue.decision = donee;
         }
     }
 
     /// Takes what came of the last offer that a user's donor decided on.
-    pub(crate) fn take_outcome(&mut self) -> Option<(usize, bool)> {
+    pub fn take_outcome(&mut self) -> Option<(usize, bool)> {
         self.as_sharing()?.outcome.take()
     }
 
     /// Returns `true` if a new job is offered itself, at the next push.
-    pub(crate) fn gives_newest(&mut self) -> bool {
+    pub fn gives_newest(&mut self) -> bool {
         self.as_sharing().is_some_and(|queue| queue.is_spreading())
     }
 
     /// Takes the index of a worker that the last search has asked to share, if it has.
-    pub(crate) fn asked_to_share(&mut self) -> Option<usize> {
+    pub fn asked_to_share(&mut self) -> Option<usize> {
         self.as_sharing()?.asked.take()
     }
 
     /// Takes the index of a worker that has invited the owner to steal from it.
-    pub(crate) fn take_invitation(&mut self) -> Option<usize> {
+    pub fn take_invitation(&mut self) -> Option<usize> {
         self.as_sharing()?.me.take_invitation()
     }
 
-    pub(crate) fn answered(&mut self, accepted: bool) {
+    /// Counts what came of an invitation.
+    pub fn answered(&mut self, accepted: bool) {
         if let Some(queue) = self.as_sharing() {
             queue.answered(accepted);
         }
     }
 
-    pub(crate) fn receive(&mut self) -> Option<QueuedJob> {
+    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    pub fn receive(&mut self) -> Option<QueuedJob<J>> {
         self.as_sharing()?.receive()
     }
 }

@@ -1,16 +1,12 @@
-//! Models for loom: the lock, the sleep of a consumer, the end.
+//! Models for loom: the lock, the taking, the end.
 
-use locksley_queue::barrier;
-use locksley_queue::split::Embedded;
 use loom::sync::Arc as Shared;
 use loom::thread;
 
 use super::biased::{RemoteLock, biased};
 use super::*;
-use crate::scheduler::idle::counts::AtomicCounts;
-use crate::scheduler::idle::sleep::SleepState;
-use crate::strategy::local_queue::LocalQueue;
-use crate::strategy::steal_half::dummies::Dummies;
+use crate::LocalQueue;
+use crate::dummies::{Dummies, DummyRef};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// Adds one, if no thread is inside.
@@ -44,14 +40,14 @@ fn others_take_turns() {
     });
 }
 
-fn pair() -> (DealingQueue, DealingQueue) {
+fn pair() -> (DealingQueue<DummyRef>, DealingQueue<DummyRef>) {
     let matrix = Arc::new(Matrix::new(2, 0, Dealing::default()));
     let queue = |index| DealingQueue::new(index, matrix.clone(), Dealing::default(), 1);
     (queue(0), queue(1))
 }
 
 /// Deals a job to the other one of a pair.
-fn deal(queue: &mut DealingQueue, to: usize, job: JobRef) {
+fn deal(queue: &mut DealingQueue<DummyRef>, to: usize, job: DummyRef) {
     let (me, matrix) = (queue.me, queue.matrix.clone());
     queue
         .inbox
@@ -84,46 +80,6 @@ fn a_dealt_job_is_taken_once() {
         taken += fetcher.join().unwrap();
         taken += std::iter::from_fn(|| consumer.collect()).count();
         assert_eq!(taken, 2);
-    });
-}
-
-/// A worker deals to another one that goes to sleep: either that one is woken, or it does not
-/// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
-#[test]
-fn a_dealt_job_wakes_its_consumer() {
-    loom::model(|| {
-        let jobs = Dummies::new(1);
-        let state = Shared::new(SleepState::new());
-        let sleepers = Shared::new(AtomicCounts::new(0));
-        // Of the dealer: it carries the call.
-        let deque = Shared::new(Embedded::<usize>::new());
-        let (mut dealer, mut consumer) = pair();
-        let sleeper = {
-            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
-            thread::spawn(move || {
-                while consumer.collect().is_none() {
-                    sleepers.begin_sleep(&state);
-                    deque.call();
-                    if !barrier::heavy() || !StealHandle::is_empty(&consumer.as_dealing()) {
-                        sleepers.end_sleep(&state);
-                        thread::yield_now();
-                        continue;
-                    }
-                    while state.is_asleep() {
-                        thread::park();
-                    }
-                }
-            })
-        };
-        deal(&mut dealer, 1, jobs.job(0));
-        barrier::light();
-        // SAFETY: this thread is the owner.
-        let called = deque.is_called() && unsafe { deque.attend() }.requested;
-        if called && sleepers.wake_to_search(&state) {
-            sleeper.thread().unpark();
-        }
-        sleeper.join().unwrap();
-        assert_eq!(sleepers.get().asleep(), 0);
     });
 }
 

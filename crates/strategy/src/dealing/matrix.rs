@@ -40,18 +40,18 @@ use locksley_queue::pcb::{self, Process};
 
 use super::biased::RemoteLock;
 use super::inbox::Inbox;
+use crate::Job;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::task::job::JobRef;
 
 /// The most workers that are dealt to: their buffers are 2 MB then. Those beyond are stolen from.
-pub(crate) const MOST: usize = 128;
+pub(super) const MOST: usize = 128;
 
 /// The buffers between all workers of a pool, and counts of what is in them.
-pub(crate) struct Matrix {
+pub struct Matrix<J: Job> {
     /// The processes of workers that have not started yet.
-    processes: Mutex<Vec<Option<Process<JobRef>>>>,
+    processes: Mutex<Vec<Option<Process<J>>>>,
     /// The workers that are dealt to, by index. Each is registered when it starts.
-    states: Box<[OnceLock<Arc<PeerState>>]>,
+    states: Box<[OnceLock<Arc<PeerState<J>>>]>,
     /// What each of them has dealt and taken.
     rows: Box<[CachePadded<Row>]>,
     /// How much each worker has executed of what was dealt, spares included. Each one's own.
@@ -71,7 +71,7 @@ struct Row {
 }
 
 /// A worker as the others see it.
-pub(crate) struct PeerState {
+pub(super) struct PeerState<J: Job> {
     /// How many jobs are on the worker's stack. Written with its lock.
     stacked: CachePadded<AtomicUsize>,
     /// How many of those had better run on this worker. As `stacked`.
@@ -81,11 +81,11 @@ pub(crate) struct PeerState {
     asked: CachePadded<AtomicUsize>,
     /// Set while the worker has nothing to do. Written by it.
     idle: AtomicBool,
-    pub(super) inbox: RemoteLock<Inbox>,
+    pub(super) inbox: RemoteLock<Inbox<J>>,
 }
 
-impl PeerState {
-    pub(super) fn new(inbox: RemoteLock<Inbox>) -> PeerState {
+impl<J: Job> PeerState<J> {
+    pub(super) fn new(inbox: RemoteLock<Inbox<J>>) -> PeerState<J> {
         PeerState {
             stacked: CachePadded::new(AtomicUsize::new(0)),
             near: AtomicUsize::new(0),
@@ -145,9 +145,9 @@ impl PeerState {
     }
 }
 
-impl Matrix {
+impl<J: Job> Matrix<J> {
     /// Creates the matrix of a pool of so many workers and spares.
-    pub(crate) fn new(workers: usize, spares: usize, policy: Dealing) -> Matrix {
+    pub fn new(workers: usize, spares: usize, policy: Dealing) -> Matrix<J> {
         let members = workers.min(MOST);
         let granularity = if cfg!(loom) { 1 } else { pcb::GRANULARITY };
         let processes = match policy.mode {
@@ -176,17 +176,17 @@ impl Matrix {
     }
 
     /// How many workers are dealt to.
-    pub(crate) fn members(&self) -> usize {
+    pub fn members(&self) -> usize {
         self.rows.len()
     }
 
     /// Takes the process of a worker that starts; none for one that is not dealt to.
-    pub(super) fn process(&self, index: usize) -> Option<Process<JobRef>> {
+    pub(super) fn process(&self, index: usize) -> Option<Process<J>> {
         lock(&self.processes).get_mut(index)?.take()
     }
 
     /// Registers a worker that starts, if it is one that is dealt to.
-    pub(super) fn register(&self, index: usize, state: Arc<PeerState>) {
+    pub(super) fn register(&self, index: usize, state: Arc<PeerState<J>>) {
         if let Some(place) = self.states.get(index) {
             // A place gets its worker once.
             let _ = place.set(state);
@@ -194,7 +194,7 @@ impl Matrix {
     }
 
     /// A worker that is dealt to, once it has started.
-    pub(super) fn state(&self, index: usize) -> Option<&PeerState> {
+    pub(super) fn state(&self, index: usize) -> Option<&PeerState<J>> {
         Some(self.states.get(index)?.get()?)
     }
 

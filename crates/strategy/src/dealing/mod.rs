@@ -12,7 +12,7 @@
 //! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].
 //! A *spawned* job goes into the buffer to the worker that the put-oracle names ([`Dealing`]): one
 //! after the other (`simple`), the one that it had better run on (`locality`,
-//! [`spawn_near`](crate::spawn_near)), or the one that has the least pending (`adaptive`). A worker
+//! `spawn_near`), or the one that has the least pending (`adaptive`). A worker
 //! without work takes what it was dealt, buffer after buffer, as the get-oracle says. To deal and
 //! to collect takes a few loads and stores, and no compare-and-swap but one for every
 //! [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that are recycled.
@@ -72,15 +72,15 @@
 //!   be, if they want to go everywhere equally, and no worker is stuck.
 
 mod biased;
-pub(crate) mod dedicated;
+mod dedicated;
 mod inbox;
 mod local_queue;
 mod matrix;
 #[cfg(all(test, loom))]
-#[path = "../../../tests/loom/strategy/dealing.rs"]
+#[path = "../../tests/loom/dealing.rs"]
 mod models;
 #[cfg(all(test, not(loom)))]
-#[path = "../../../tests/unit/strategy/dealing.rs"]
+#[path = "../../tests/unit/dealing.rs"]
 mod tests;
 
 use std::sync::Arc;
@@ -90,18 +90,18 @@ use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
 use locksley_queue::Steal;
 
 use biased::{OwnerLock, biased};
+pub use dedicated::{Closed, DedicatedQueue};
 use inbox::Inbox;
-pub(crate) use local_queue::DealtJobs;
+pub use local_queue::DealtJobs;
 #[cfg(doc)]
 use matrix::MOST;
-pub(crate) use matrix::Matrix;
+pub use matrix::Matrix;
 use matrix::PeerState;
 
-use crate::machine::clock::Instant;
-use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::wait::LOOK_RARELY;
-use crate::strategy::local_queue::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
-use crate::task::job::{GroupId, JobRef};
+use crate::QueuedJob;
+use crate::{GroupId, Job};
+use crate::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
+use locksley_machine::clock::Instant;
 
 /// How many searches a worker that is out of work only asks: about five microseconds, as long as it
 /// takes to enter another's place, and its owner to notice.
@@ -117,14 +117,17 @@ const STUCK: Duration = Duration::from_millis(10);
 
 /// A worker that looks less often than this does not know whether a worker had nothing to take in
 /// between. Blocked waiters look twice as often: every [`RECALL`] times that they wake up.
-const LONGEST_GAP: Duration = LOOK_RARELY.saturating_mul(2 * RECALL);
+const LONGEST_GAP: Duration = LONGEST_PAUSE.saturating_mul(2 * RECALL);
+
+/// How long a blocked waiter pauses at most between two looks.
+pub const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 
 /// The owner's side.
-pub(crate) struct DealingQueue {
+pub struct DealingQueue<J: Job> {
     me: usize,
-    inbox: OwnerLock<Inbox>,
-    state: Arc<PeerState>,
-    matrix: Arc<Matrix>,
+    inbox: OwnerLock<Inbox<J>>,
+    state: Arc<PeerState<J>>,
+    matrix: Arc<Matrix<J>>,
     policy: Dealing,
     /// The put-oracle, for one that is dealt to.
     dealer: Option<Dealer>,
@@ -157,20 +160,20 @@ struct Watch {
 }
 
 /// The other side.
-pub(crate) struct DealingStealer {
+pub struct DealingStealer<J: Job> {
     index: usize,
-    state: Arc<PeerState>,
-    matrix: Arc<Matrix>,
+    state: Arc<PeerState<J>>,
+    matrix: Arc<Matrix<J>>,
 }
 
-impl DealingQueue {
+impl<J: Job> DealingQueue<J> {
     /// Creates the queue of the worker with this index, and registers the worker in the matrix.
-    pub(crate) fn new(
+    pub fn new(
         index: usize,
-        matrix: Arc<Matrix>,
+        matrix: Arc<Matrix<J>>,
         policy: Dealing,
         seed: u64,
-    ) -> DealingQueue {
+    ) -> DealingQueue<J> {
         let process = matrix.process(index);
         let members = matrix.members();
         let dealer = process.as_ref().map(|_| policy.dealer(index, members));
@@ -203,7 +206,7 @@ impl DealingQueue {
     }
 
     /// The other side.
-    pub(crate) fn as_dealing(&self) -> DealingStealer {
+    pub fn as_dealing(&self) -> DealingStealer<J> {
         DealingStealer {
             index: self.me,
             state: self.state.clone(),
@@ -213,13 +216,13 @@ impl DealingQueue {
 
     /// Puts a job on the stack.
     #[inline]
-    fn keep(&mut self, job: JobRef) {
+    fn keep(&mut self, job: J) {
         let state = &*self.state;
         self.inbox.with(|inbox| inbox.push(job, state));
     }
 
     /// The paper's `putItem`, for a spawned job.
-    fn deal(&mut self, job: JobRef, near: Option<usize>) {
+    fn deal(&mut self, job: J, near: Option<usize>) {
         let (me, matrix, state) = (self.me, &*self.matrix, &*self.state);
         let Some(dealer) = &mut self.dealer else {
             return self.keep(job);
@@ -273,7 +276,7 @@ impl DealingQueue {
     }
 
     /// The paper's `getItem`: takes what this worker was dealt.
-    fn collect(&mut self) -> Option<QueuedJob> {
+    fn collect(&mut self) -> Option<QueuedJob<J>> {
         let (me, matrix, policy) = (self.me, &*self.matrix, &self.policy);
         let (collector, members) = (&mut self.collector, matrix.members());
         self.dealer.as_ref()?;
@@ -289,7 +292,7 @@ impl DealingQueue {
     }
 
     /// A job has come out of one of the worker's buffers.
-    fn collected(&mut self, job: JobRef, owner: usize) -> QueuedJob {
+    fn collected(&mut self, job: J, owner: usize) -> QueuedJob<J> {
         self.transfers.collected += 1;
         self.has_found();
         QueuedJob { job, owner }
@@ -306,7 +309,7 @@ impl DealingQueue {
     }
 
     /// Asks a worker for a job, unless one has been asked in this search.
-    fn ask(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
+    fn ask(&mut self, victim: &DealingStealer<J>) -> Steal<StolenBatch<J>> {
         if victim.is_empty() {
             return Steal::Empty;
         }
@@ -319,7 +322,7 @@ impl DealingQueue {
     }
 
     /// Fetches something from another's place.
-    fn fetch(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
+    fn fetch(&mut self, victim: &DealingStealer<J>) -> Steal<StolenBatch<J>> {
         let (state, index) = (&*victim.state, victim.index);
         let (stacked, dealt) = (state.stacked(), self.matrix.pending_for(index));
         if stacked + dealt == 0 {
@@ -337,7 +340,7 @@ impl DealingQueue {
             return Steal::Private;
         }
         let (matrix, stays) = (&*self.matrix, self.is_local() && !stuck);
-        let fits = |job: JobRef| !(stays && job.is_near());
+        let fits = |job: J| !(stays && job.is_near());
         let most = if stuck { 1 } else { HANDFUL };
         let fetched = state.inbox.try_with(|inbox| {
             let mut jobs = inbox.give_dealt(matrix, index, most, fits);
@@ -350,7 +353,7 @@ impl DealingQueue {
         let Some((jobs, moved)) = fetched else {
             return Steal::Retry;
         };
-        let mut jobs = jobs.into_iter().map(JobRef::anywhere);
+        let mut jobs = jobs.into_iter().map(J::anywhere);
         let Some(job) = jobs.next() else {
             self.refused |= near > 0;
             return Steal::Empty;
@@ -395,12 +398,7 @@ impl DealingQueue {
 
     /// Takes items back out of the buffer to this worker. One of the group is returned, and with
     /// it whether there were any at all.
-    fn take_back_from(
-        &mut self,
-        other: usize,
-        group: GroupId,
-        spawned: bool,
-    ) -> (Option<JobRef>, bool) {
+    fn take_back_from(&mut self, other: usize, group: GroupId, spawned: bool) -> (Option<J>, bool) {
         let me = self.me;
         let pending = self.matrix.pending(me, other);
         // A fork may lie behind anything.
@@ -415,7 +413,7 @@ impl DealingQueue {
             return (None, false);
         }
         let matrix = &*self.matrix;
-        let fits = |job: JobRef| stuck || !(stays && job.is_near());
+        let fits = |job: J| stuck || !(stays && job.is_near());
         let most = if stuck {
             1
         } else if spawned {
@@ -444,7 +442,7 @@ impl DealingQueue {
     }
 
     /// Puts an item back into a buffer, behind the others.
-    fn deal_again(&mut self, to: usize, job: JobRef) {
+    fn deal_again(&mut self, to: usize, job: J) {
         let (me, matrix) = (self.me, &*self.matrix);
         self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));
         matrix.count_executed(me);

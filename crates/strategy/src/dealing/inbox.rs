@@ -2,22 +2,21 @@
 
 use std::collections::VecDeque;
 
-use locksley_queue::Word;
 use locksley_queue::pcb::Process;
 
 use super::matrix::{Matrix, PeerState};
-use crate::task::job::{GroupId, JobRef};
+use crate::{GroupId, Job};
 
 /// A worker's stack, and the buffers from and to it.
-pub(crate) struct Inbox {
+pub(super) struct Inbox<J: Job> {
     /// What the worker forked or dealt to itself, oldest first.
-    pub(super) stack: VecDeque<JobRef>,
+    pub(super) stack: VecDeque<J>,
     /// Its row and its column of buffers, if it is dealt to.
-    pub(super) process: Option<Process<JobRef>>,
+    pub(super) process: Option<Process<J>>,
 }
 
-impl Inbox {
-    pub(super) fn new(process: Option<Process<JobRef>>) -> Inbox {
+impl<J: Job> Inbox<J> {
+    pub(super) fn new(process: Option<Process<J>>) -> Inbox<J> {
         Inbox {
             stack: VecDeque::new(),
             process,
@@ -26,7 +25,7 @@ impl Inbox {
 
     /// Puts a job on the stack.
     #[inline]
-    pub(super) fn push(&mut self, job: JobRef, state: &PeerState) {
+    pub(super) fn push(&mut self, job: J, state: &PeerState<J>) {
         self.stack.push_back(job);
         state.set_stacked(self.stack.len());
         if job.is_near() {
@@ -36,14 +35,14 @@ impl Inbox {
 
     /// Takes the newest job of the stack.
     #[inline]
-    pub(super) fn pop(&mut self, state: &PeerState) -> Option<JobRef> {
+    pub(super) fn pop(&mut self, state: &PeerState<J>) -> Option<J> {
         let job = self.stack.pop_back()?;
         self.popped(job, state);
         Some(job)
     }
 
     #[inline]
-    fn popped(&self, job: JobRef, state: &PeerState) {
+    fn popped(&self, job: J, state: &PeerState<J>) {
         state.set_stacked(self.stack.len());
         if job.is_near() {
             state.set_near(state.near() - 1);
@@ -53,9 +52,9 @@ impl Inbox {
     /// Takes the oldest job of the stack, if it fits.
     pub(super) fn pop_oldest(
         &mut self,
-        state: &PeerState,
-        fits: impl FnOnce(JobRef) -> bool,
-    ) -> Option<JobRef> {
+        state: &PeerState<J>,
+        fits: impl FnOnce(J) -> bool,
+    ) -> Option<J> {
         if !fits(*self.stack.front()?) {
             return None;
         }
@@ -67,7 +66,7 @@ impl Inbox {
     /// Links a job into the buffer to another worker. There is such a worker, and `me` is dealt to
     /// itself.
     #[inline]
-    pub(super) fn produce(&mut self, matrix: &Matrix, me: usize, to: usize, job: JobRef) {
+    pub(super) fn produce(&mut self, matrix: &Matrix<J>, me: usize, to: usize, job: J) {
         matrix.count_dealt(me, to, job.is_near());
         let process = self.process.as_mut();
         let process = process.expect("who deals has a process");
@@ -77,29 +76,29 @@ impl Inbox {
 
     /// Takes the oldest item that `from` has dealt to this place, which is that of `me`.
     #[inline]
-    pub(super) fn consume(&mut self, matrix: &Matrix, me: usize, from: usize) -> Option<JobRef> {
+    pub(super) fn consume(&mut self, matrix: &Matrix<J>, me: usize, from: usize) -> Option<J> {
         let job = self.process.as_mut()?.consume_from(from)?;
         matrix.count_taken(me, from, job.is_near());
         Some(job)
     }
 
     /// The oldest item that `from` has dealt to this place.
-    fn peek(&self, from: usize) -> Option<JobRef> {
+    fn peek(&self, from: usize) -> Option<J> {
         let word = self.process.as_ref()?.peek_from(from)?;
         // SAFETY: the word is that of a job in the buffer. A reference may be copied; who takes the
         // job out is decided by `consume`.
-        Some(unsafe { JobRef::from_word(word) })
+        Some(unsafe { J::from_word(word) })
     }
 
     /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this
     /// group.
     pub(super) fn consume_of(
         &mut self,
-        matrix: &Matrix,
+        matrix: &Matrix<J>,
         me: usize,
         from: usize,
         group: GroupId,
-    ) -> Option<JobRef> {
+    ) -> Option<J> {
         let oldest = self.peek(from)?;
         // SAFETY: what is in a buffer has not been executed, and no other worker can take it.
         let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
@@ -110,11 +109,11 @@ impl Inbox {
     /// that of `me`. A fork alone; of spawned jobs that fit up to half, and up to `most`.
     pub(super) fn give_dealt(
         &mut self,
-        matrix: &Matrix,
+        matrix: &Matrix<J>,
         me: usize,
         most: usize,
-        fits: impl Fn(JobRef) -> bool,
-    ) -> Vec<JobRef> {
+        fits: impl Fn(J) -> bool,
+    ) -> Vec<J> {
         let mut jobs = Vec::new();
         let others = (0..matrix.members()).filter(|&from| self.peek(from).is_some_and(&fits));
         let fullest = others.max_by_key(|&from| matrix.pending(from, me));
@@ -137,11 +136,11 @@ impl Inbox {
     /// and from the stack, up to `most`.
     pub(super) fn give_any(
         &mut self,
-        matrix: &Matrix,
+        matrix: &Matrix<J>,
         me: usize,
         most: usize,
-        state: &PeerState,
-    ) -> Vec<JobRef> {
+        state: &PeerState<J>,
+    ) -> Vec<J> {
         let mut jobs = Vec::new();
         for from in 0..matrix.members() {
             let room = most - jobs.len();
@@ -156,12 +155,12 @@ impl Inbox {
     /// `me`, as long as they fit, and so many at most, or up to the fork of this group.
     pub(super) fn give_back(
         &mut self,
-        matrix: &Matrix,
+        matrix: &Matrix<J>,
         [me, dealer]: [usize; 2],
         group: GroupId,
         most: usize,
-        fits: impl Fn(JobRef) -> bool,
-    ) -> Vec<JobRef> {
+        fits: impl Fn(J) -> bool,
+    ) -> Vec<J> {
         let mut jobs = Vec::new();
         while jobs.len() < most && self.peek(dealer).is_some_and(&fits) {
             let Some(job) = self.consume(matrix, me, dealer) else {

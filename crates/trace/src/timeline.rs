@@ -1,4 +1,4 @@
-//! What the workers noted, drawn.
+//! What the workers of a pool noted, drawn.
 //!
 //! Each worker's entries are read in their order, with a stack of the activities under way. A
 //! reading goes on where the last one ended; an activity that is still under way is drawn up to
@@ -17,29 +17,109 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use locksley_trace::{Activity, Arrow, Counters, Trace};
-
-use super::ring::{Run, Words};
-use super::{Entry, Tracer, What};
-use crate::machine::clock::{Instant, wall_clock};
-use crate::scheduler::registry::Registry;
-use crate::sync::{Mutex, lock};
+use crate::{Activity, Arrow, Counters, Trace};
 
 /// How many values of the load a trace shows at most.
 const BINS: u64 = 500;
 
-/// What a pool needs to trace its workers.
-pub(crate) struct Tracing {
-    capacity: usize,
-    start: Instant,
-    /// When that was, in microseconds since 1970.
-    origin: Option<u64>,
-    last: Mutex<Last>,
+/// One thing that a worker noted. As a word:
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0-1 | begin, end or move |
+/// | 2-3 | the activity, or how something moved |
+/// | 8-23 | how many activities are around this one |
+/// | 24-39 | the load of the worker, or of the one it moved from; at most 65535 |
+/// | 40-63 | the worker that it moved from |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What happened.
+    pub what: What,
+    /// How many activities are around it.
+    pub depth: u16,
+    /// The load of the worker, or of the one that a job moved from.
+    pub load: u16,
 }
 
-/// How far the last reading got.
+/// What a worker notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// An activity begins.
+    Begin(Activity),
+    /// An activity ends.
+    End(Activity),
+    /// A job came from this worker.
+    Moved(Arrow, usize),
+}
+
+const BEGIN: u64 = 0;
+const END: u64 = 1;
+const MOVED: u64 = 2;
+
+/// The most that a worker's index can be in an entry: far beyond what a pool can start.
+pub const MOST_INDEX: usize = (1 << 24) - 1;
+
+const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
+
+impl Entry {
+    /// Returns the entry as a word.
+    pub fn to_word(self) -> u64 {
+        let (kind, which, who) = match self.what {
+            What::Begin(activity) => (BEGIN, activity as u64, 0),
+            What::End(activity) => (END, activity as u64, 0),
+            What::Moved(how, from) => (MOVED, how as u64, from.min(MOST_INDEX) as u64),
+        };
+        let (depth, load) = (u64::from(self.depth), u64::from(self.load));
+        kind | which << 2 | depth << 8 | load << 24 | who << 40
+    }
+
+    /// Returns the entry that a word is.
+    pub fn from_word(word: u64) -> Entry {
+        let which = (word >> 2 & 3) as usize;
+        Entry {
+            what: match word & 3 {
+                BEGIN => What::Begin(Activity::ALL[which]),
+                END => What::End(Activity::ALL[which]),
+                _ => What::Moved(Arrow::ALL[which], (word >> 40) as usize),
+            },
+            depth: (word >> 8) as u16,
+            load: (word >> 24) as u16,
+        }
+    }
+}
+
+/// A time in nanoseconds, and an [`Entry`] as a word.
+pub type Words = [u64; 2];
+
+/// Entries of one worker, in the order in which they were written.
+#[derive(Debug)]
+pub struct Run {
+    /// The entries.
+    pub entries: Vec<Words>,
+    /// The number of the first one.
+    pub first: u64,
+}
+
+impl Run {
+    /// Returns the number of the entry that will come next.
+    pub fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+}
+
+/// What a timeline is called, and how many of its threads are workers. Those beyond are spares.
+pub struct Names {
+    /// The name of the process.
+    pub process: String,
+    /// Its number.
+    pub pid: u32,
+    /// How many workers there are.
+    pub workers: usize,
+}
+
+/// How far the entries of a pool's workers have been drawn.
 #[derive(Default)]
-struct Last {
+pub struct Timeline {
     readings: Vec<Reading>,
     time: u64,
 }
@@ -90,50 +170,29 @@ struct Flight {
     arrived: u64,
 }
 
-impl Tracing {
-    /// Traces with so many entries for each worker.
-    pub(crate) fn new(capacity: usize) -> Tracing {
-        Tracing {
-            capacity,
-            start: Instant::now(),
-            origin: wall_clock(),
-            last: Mutex::new(Last::default()),
-        }
+impl Timeline {
+    /// Returns the number of the next entry of a worker.
+    pub fn next(&self, worker: usize) -> u64 {
+        self.readings.get(worker).map_or(0, |reading| reading.next)
     }
 
-    /// A tracer for a worker.
-    pub(crate) fn tracer(&self) -> Tracer {
-        Tracer::new(self.capacity, self.start)
-    }
-
-    /// What the workers have noted since the last call.
-    pub(crate) fn take(&self, registry: &Registry) -> Trace {
-        let mut last = lock(&self.last);
-        let workers = registry.workers();
-        if last.readings.len() < workers {
-            last.readings.resize_with(workers, Reading::default);
+    /// Draws what the workers have noted since the last call, a run for each of them, up to `now`.
+    pub fn draw(&mut self, runs: Vec<Run>, now: u64, names: Names, trace: &mut Trace) {
+        if self.readings.len() < runs.len() {
+            self.readings.resize_with(runs.len(), Reading::default);
         }
-        let now = self.start.elapsed().as_nanos() as u64;
-        let rings = (0..workers).filter_map(|index| registry.worker(index).tracer.as_ref());
-        let readings = last.readings.iter();
-        let runs: Vec<Run> = rings
-            .zip(readings)
-            .map(|(tracer, reading)| tracer.ring.read(reading.next))
-            .collect();
-        let since = std::mem::replace(&mut last.time, now);
-        let mut loads: Vec<u16> = last.readings.iter().map(|reading| reading.load).collect();
-        let readings = last.readings.iter_mut().zip(runs).enumerate();
+        let since = std::mem::replace(&mut self.time, now);
+        let mut loads: Vec<u16> = self.readings.iter().map(|reading| reading.load).collect();
+        let readings = self.readings.iter_mut().zip(runs).enumerate();
         let sheets: Vec<Sheet> = readings
             .map(|(index, (reading, run))| reading.go_on(index, run, now))
             .collect();
-        let mut trace = Trace::new();
-        trace.source.origin = self.origin;
-        draw(registry, &sheets, &mut trace);
-        draw_loads(&sheets, &mut loads, (since, now), &mut trace);
-        for (reading, load) in last.readings.iter_mut().zip(loads) {
+        let pid = names.pid;
+        draw(names, &sheets, trace);
+        draw_loads(pid, &sheets, &mut loads, (since, now), trace);
+        for (reading, load) in self.readings.iter_mut().zip(loads) {
             reading.load = load;
         }
-        trace
     }
 }
 
@@ -244,17 +303,12 @@ impl Sheet {
 }
 
 /// Draws names, slices and arrows.
-fn draw(registry: &Registry, sheets: &[Sheet], trace: &mut Trace) {
-    let (pid, config) = (std::process::id(), &registry.config);
-    let name = format!(
-        "locksley {}, {} workers",
-        config.strategy.shown(),
-        registry.size()
-    );
-    trace.name_process(pid, name);
+fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
+    let pid = names.pid;
+    trace.name_process(pid, names.process);
     for (index, sheet) in sheets.iter().enumerate() {
         let tid = index as u32;
-        let what = if index < registry.size() {
+        let what = if index < names.workers {
             "worker"
         } else {
             "spare"
@@ -289,7 +343,13 @@ fn sorted(rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
 
 /// Draws how many were busy, and the loads that were seen. `loads` are those from before, and
 /// become those at the end.
-fn draw_loads(sheets: &[Sheet], loads: &mut [u16], (start, end): (u64, u64), trace: &mut Trace) {
+fn draw_loads(
+    pid: u32,
+    sheets: &[Sheet],
+    loads: &mut [u16],
+    (start, end): (u64, u64),
+    trace: &mut Trace,
+) {
     let seen = sheets.iter().flat_map(|sheet| &sheet.loads);
     let seen = seen.map(|&(when, who, load)| (when, who as u64, u64::from(load)));
     let seen = sorted(seen.collect());
@@ -322,7 +382,7 @@ fn draw_loads(sheets: &[Sheet], loads: &mut [u16], (start, end): (u64, u64), tra
             max: all.fold(0.0, f64::max),
         };
         if shown.replace(counters) != Some(counters) {
-            trace.load(std::process::id(), micros(time), counters);
+            trace.load(pid, micros(time), counters);
         }
     }
 }
@@ -347,3 +407,7 @@ fn rounded(value: f64) -> f64 {
 fn micros(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
+
+#[cfg(test)]
+#[path = "../tests/unit/timeline.rs"]
+mod tests;

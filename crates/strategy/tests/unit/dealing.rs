@@ -1,10 +1,20 @@
 //! Queues of one matrix, without threads.
 
-use super::*;
-use crate::strategy::local_queue::LocalQueue;
-use crate::strategy::steal_half::dummies::Dummies;
+use locksley_queue::barrier::{self, FenceMode};
 
-fn matrix(count: usize, policy: &str) -> Vec<DealingQueue> {
+use super::*;
+use crate::LocalQueue;
+use crate::dummies::{Dummies, DummyRef};
+
+/// Waits while another test makes the barrier ready: until then it is refused.
+fn ready() {
+    while barrier::fence_mode() == FenceMode::Asymmetric && !barrier::is_ready() {
+        std::thread::yield_now();
+    }
+}
+
+fn matrix(count: usize, policy: &str) -> Vec<DealingQueue<DummyRef>> {
+    ready();
     let policy: Dealing = policy.parse().expect("a policy");
     let matrix = Arc::new(Matrix::new(count, 0, Dealing::default()));
     (0..count)
@@ -12,26 +22,20 @@ fn matrix(count: usize, policy: &str) -> Vec<DealingQueue> {
         .collect()
 }
 
-fn push(queue: &mut DealingQueue, job: JobRef) {
+fn push(queue: &mut DealingQueue<DummyRef>, job: DummyRef) {
     assert!(queue.push(job).is_ok(), "there is always room");
 }
 
-/// Which one it is, whatever its tags say.
-fn number(jobs: &Dummies, job: JobRef) -> usize {
-    let fits = |number: &usize| jobs.job(*number).is_same(job);
-    (0..jobs.count()).find(fits).expect("one of these")
-}
-
 /// The numbers and owners of what a worker was dealt.
-fn collected(queue: &mut DealingQueue, jobs: &Dummies) -> Vec<(usize, usize)> {
+fn collected(queue: &mut DealingQueue<DummyRef>, jobs: &Dummies) -> Vec<(usize, usize)> {
     std::iter::from_fn(|| queue.collect())
-        .map(|queued| (number(jobs, queued.job), queued.owner))
+        .map(|queued| (jobs.number(queued.job), queued.owner))
         .collect()
 }
 
-fn popped(queue: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
+fn popped(queue: &mut DealingQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop())
-        .map(|job| number(jobs, job))
+        .map(|job| jobs.number(job))
         .collect()
 }
 
@@ -64,7 +68,7 @@ fn what_was_dealt_once_is_not_dealt_again() {
         push(&mut queues[0], jobs.as_spawned(job));
     }
     // As a join does that looks for its job.
-    let above: Vec<JobRef> = std::iter::from_fn(|| queues[0].pop()).collect();
+    let above: Vec<DummyRef> = std::iter::from_fn(|| queues[0].pop()).collect();
     for &job in above.iter().rev() {
         push(&mut queues[0], job);
     }
@@ -103,15 +107,15 @@ fn forks_stay_until_a_worker_asks() {
 /// Searches until something is got: the job's number, whether it was dealt, and how many came
 /// besides.
 fn fetched(
-    thief: &mut DealingQueue,
-    victim: &DealingStealer,
+    thief: &mut DealingQueue<DummyRef>,
+    victim: &DealingStealer<DummyRef>,
     jobs: &Dummies,
 ) -> Option<(usize, bool, usize)> {
     for _ in 0..=PATIENCE {
         thief.skips_search();
         if let Some(Steal::Success(steal_batch)) = thief.steal_batch(victim) {
             return Some((
-                number(jobs, steal_batch.job),
+                jobs.number(steal_batch.job),
                 steal_batch.moved,
                 steal_batch.more,
             ));
@@ -159,7 +163,7 @@ fn what_has_better_be_where_it_is_is_left_there() {
     push(&mut queues[1], jobs.job(2));
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((2, false, 0)));
     let own = queues[1].collect().expect("it is still there");
-    assert!(own.job.is_near() && number(&jobs, own.job) == 1);
+    assert!(own.job.is_near() && jobs.number(own.job) == 1);
     assert_eq!(queues[0].transfers().near, 2);
 }
 
@@ -183,7 +187,7 @@ fn a_waiter_gets_its_fork_back() {
     let (back, moved) = queues[0].take_back(group, false);
     assert!(moved);
     let back = back.expect("it was dealt");
-    assert_eq!((number(&jobs, back.job), back.owner), (1, 0));
+    assert_eq!((jobs.number(back.job), back.owner), (1, 0));
     assert!(back.job.is_dealt(), "so its execution is counted");
     // What lay before it is still dealt.
     assert_eq!(collected(&mut queues[1], &jobs), [(0, 0)]);
@@ -195,12 +199,10 @@ fn a_scope_gets_its_tasks_and_no_others() {
     let mut queues = matrix(2, "dealing:simple");
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
     let [ours, theirs] = [GroupId(64), GroupId(128)];
-    // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
-    let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(None, group, |_| ()) };
     for group in [ours, ours, theirs, ours, theirs, theirs] {
-        push(&mut queues[0], spawned(group));
+        push(&mut queues[0], DummyRef::spawned_in(group));
     }
-    let group = |queued: QueuedJob| {
+    let group = |queued: QueuedJob<DummyRef>| {
         // SAFETY: they are not executed.
         unsafe { queued.job.group() }
     };

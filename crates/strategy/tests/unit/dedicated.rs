@@ -1,7 +1,7 @@
 use super::*;
-use crate::strategy::steal_half::dummies::Dummies;
+use crate::dummies::{Dummies, DummyRef};
 
-fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue> {
+fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue<DummyRef>> {
     let policy: Dealing = policy.parse().expect("a policy");
     let matrix = Arc::new(Matrix::new(count, 0, policy));
     (0..count)
@@ -10,13 +10,9 @@ fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue> {
 }
 
 /// The numbers of the jobs that a worker was dealt, in order.
-fn drain(queue: &mut DedicatedQueue, jobs: &Dummies) -> Vec<usize> {
-    let number = |received: QueuedJob| {
-        let job = received.job.dealt(true);
-        (0..jobs.count()).find(|&number| jobs.as_spawned(number).dealt(true) == job)
-    };
+fn drain(queue: &mut DedicatedQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop_received())
-        .map(|received| number(received).expect("one of these"))
+        .map(|received| jobs.number(received.job))
         .collect()
 }
 

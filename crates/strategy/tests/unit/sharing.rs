@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::strategy::steal_half::dummies::Dummies;
+use crate::dummies::{Dummies, DummyRef};
 
-fn peers(count: usize, policy: &str) -> Vec<SharingQueue> {
+fn peers(count: usize, policy: &str) -> Vec<SharingQueue<DummyRef>> {
     let policy: Sharing = policy.parse().expect("a policy");
     let peers = Arc::new(Peers::new(count));
     (0..count)
@@ -13,18 +13,18 @@ fn peers(count: usize, policy: &str) -> Vec<SharingQueue> {
         .collect()
 }
 
-fn pair(policy: &str) -> (SharingQueue, SharingQueue) {
+fn pair(policy: &str) -> (SharingQueue<DummyRef>, SharingQueue<DummyRef>) {
     let mut queues = peers(2, policy);
     let donee = queues.pop().expect("two");
     (queues.pop().expect("two"), donee)
 }
 
-fn push(queue: &mut SharingQueue, job: JobRef) {
+fn push(queue: &mut SharingQueue<DummyRef>, job: DummyRef) {
     assert!(queue.push(job).is_ok(), "there is room");
 }
 
 /// The number of the job that a queue receives, and whose it was.
-fn received(queue: &mut SharingQueue, jobs: &Dummies) -> Option<(usize, usize)> {
+fn received(queue: &mut SharingQueue<DummyRef>, jobs: &Dummies) -> Option<(usize, usize)> {
     let queued = queue.receive()?;
     Some((jobs.number(queued.job), queued.owner))
 }
@@ -35,7 +35,7 @@ mod alone {
 
     use super::*;
 
-    fn popped(queue: &mut SharingQueue, jobs: &Dummies) -> Option<usize> {
+    fn popped(queue: &mut SharingQueue<DummyRef>, jobs: &Dummies) -> Option<usize> {
         queue.pop().map(|job| jobs.number(job))
     }
 
@@ -258,7 +258,7 @@ mod models {
 
     use super::*;
 
-    fn drain(queue: &mut SharingQueue, jobs: &Dummies) -> Vec<usize> {
+    fn drain(queue: &mut SharingQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
         std::iter::from_fn(|| queue.pop())
             .map(|job| jobs.number(job))
             .collect()

@@ -15,7 +15,7 @@
 //! them: if it comes to blocking, they go to the pool's queue, where a waiter for them finds them.
 //!
 //! **Joins.** What a join has forked lies in the pool's deque. Where waiters take any work
-//! ([`Waiting::TakeAny`](crate::Waiting)), a thief takes up to half of it too, and busy workers
+//! (`Waiting::TakeAny`), a thief takes up to half of it too, and busy workers
 //! balance it. Where they leapfrog it is taken one by one, by idle workers. `scheduler::batch` says
 //! how and why. What is spawned moves under every rule.
 //!
@@ -36,18 +36,16 @@ use locksley_policy::{Random, Since, StealHalf};
 use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
-use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
-use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch};
-use crate::task::job::JobRef;
+use crate::{BOUNDED, Job, LocalQueue, QueuedJob, StealHandle, StolenBatch, UNKNOWN_OWNER};
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
 /// costs about as much as ten pushes; this many make that little even if all succeed.
 const EVERY: u32 = 64;
 
 /// The owner's side.
-pub(crate) struct HalfQueue {
-    own: Deque<JobRef>,
-    moved: Deque<JobRef>,
+pub struct HalfQueue<J: Job> {
+    own: Deque<J>,
+    moved: Deque<J>,
     policy: StealHalf,
     since: Since,
     /// Set if the jobs of joins move between queues too.
@@ -55,13 +53,14 @@ pub(crate) struct HalfQueue {
 }
 
 /// The thief's side.
-pub(crate) struct Halves {
-    own: Stealer<JobRef>,
-    moved: Stealer<JobRef>,
+pub struct Halves<J: Job> {
+    own: Stealer<J>,
+    moved: Stealer<J>,
 }
 
-impl HalfQueue {
-    pub(crate) fn new(policy: StealHalf, joins_move: bool) -> HalfQueue {
+impl<J: Job> HalfQueue<J> {
+    /// Creates a queue. The jobs of joins move between queues too if `joins_move` is set.
+    pub fn new(policy: StealHalf, joins_move: bool) -> HalfQueue<J> {
         HalfQueue {
             own: Deque::with_capacity(BOUNDED),
             moved: Deque::with_capacity(BOUNDED),
@@ -72,7 +71,7 @@ impl HalfQueue {
     }
 
     /// The other side.
-    pub(crate) fn halves(&self) -> Halves {
+    pub fn halves(&self) -> Halves<J> {
         Halves {
             own: self.own.thief(),
             moved: self.moved.thief(),
@@ -85,18 +84,16 @@ impl HalfQueue {
 
     /// Takes as much as the policy says from the longer deque of a queue, or else from the other.
     /// `most` is what there is room for; `least` is what the thief can do with in any case.
-    fn take(&mut self, victim: &Halves, least: usize, most: usize) -> Steal<StolenBatch> {
+    fn take(&mut self, victim: &Halves<J>, least: usize, most: usize) -> Steal<StolenBatch<J>> {
         let (load, policy, joins_move) = (self.load(), self.policy, self.joins_move);
         let mut answer = Steal::Empty;
         for (stealer, moved) in victim.longer_first() {
-            let amount = |range: Offered<'_, JobRef>| {
+            let amount = |range: Offered<'_, J>| {
                 let amount = policy.amount.of_range(load, range.len()).min(most);
                 if joins_move || amount <= least {
                     return amount;
                 }
-                let spawned = range
-                    .words()
-                    .take_while(|&word| JobRef::is_spawned_word(word));
+                let spawned = range.words().take_while(|&word| J::is_spawned_word(word));
                 spawned.take(amount).count().max(least)
             };
             match stealer.steal_some(&mut self.moved, amount) {
@@ -126,13 +123,13 @@ impl HalfQueue {
     }
 
     /// Keeps a forked job that came with others. There is room for as many as were asked for.
-    fn keep_moved(&mut self, job: JobRef) {
+    fn keep_moved(&mut self, job: J) {
         let pushed = Owner::push(&mut self.moved, job);
         assert!(pushed.is_ok(), "there was room for what was taken");
     }
 
     /// Steals from another queue what evens the two out. Returns how many jobs that are.
-    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
+    fn balance(&mut self, victim: &dyn StealHandle<J>) -> Steal<usize> {
         let Some(victim) = victim.halves() else {
             return Steal::Empty;
         };
@@ -144,16 +141,16 @@ impl HalfQueue {
     }
 }
 
-impl LocalQueue for HalfQueue {
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+impl<J: Job> LocalQueue<J> for HalfQueue<J> {
+    fn push(&mut self, job: J) -> Result<(), J> {
         Owner::push(&mut self.own, job).map_err(|full| full.into_inner())
     }
 
-    fn pop(&mut self) -> Option<JobRef> {
+    fn pop(&mut self) -> Option<J> {
         Owner::pop(&mut self.own)
     }
 
-    fn pop_received(&mut self) -> Option<QueuedJob> {
+    fn pop_received(&mut self) -> Option<QueuedJob<J>> {
         let job = Owner::pop(&mut self.moved)?;
         Some(QueuedJob {
             job,
@@ -174,44 +171,48 @@ impl LocalQueue for HalfQueue {
         self.joins_move && self.policy.when.asks_the_busy()
     }
 
-    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+    fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
         // This is an attempt, with nothing at hand: the rule of the factor counts from here.
         self.since = Since::default();
         Some(self.take(victim.halves()?, 1, usize::MAX))
     }
 
-    fn as_half(&mut self) -> Option<&mut HalfQueue> {
+    fn as_half(&mut self) -> Option<&mut HalfQueue<J>> {
         Some(self)
     }
 }
 
 /// What the worker asks of this strategy alone: see [`HalfQueue`].
-impl dyn LocalQueue {
-    pub(crate) fn should_balance(&mut self, random: &mut Random) -> bool {
+impl<J: Job> dyn LocalQueue<J> {
+    /// Returns `true` if the owner is to balance now, though it has work.
+    pub fn should_balance(&mut self, random: &mut Random) -> bool {
         self.as_half()
             .is_some_and(|queue| queue.should_balance(random))
     }
 
-    pub(crate) fn amount_of_forks(&mut self, load: usize, public: usize) -> usize {
+    /// Returns how many of `public` forked jobs of another worker to take at once.
+    pub fn amount_of_forks(&mut self, load: usize, public: usize) -> usize {
         self.as_half()
             .map_or(0, |queue| queue.amount_of_forks(load, public))
     }
 
-    pub(crate) fn keep_moved(&mut self, job: JobRef) {
+    /// Keeps a forked job that came with others.
+    pub fn keep_moved(&mut self, job: J) {
         if let Some(queue) = self.as_half() {
             queue.keep_moved(job);
         }
     }
 
-    pub(crate) fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
+    /// Steals from another queue what evens the two out. Returns how many jobs that are.
+    pub fn balance(&mut self, victim: &dyn StealHandle<J>) -> Steal<usize> {
         self.as_half()
             .map_or(Steal::Empty, |queue| queue.balance(victim))
     }
 }
 
-impl Halves {
+impl<J: Job> Halves<J> {
     /// Both deques, and whether what is in them was moved.
-    fn longer_first(&self) -> [(&Stealer<JobRef>, bool); 2] {
+    fn longer_first(&self) -> [(&Stealer<J>, bool); 2] {
         let (own, moved) = ((&self.own, false), (&self.moved, true));
         if Thief::len(&self.moved) > Thief::len(&self.own) {
             [moved, own]
@@ -221,17 +222,17 @@ impl Halves {
     }
 }
 
-impl StealHandle for Halves {
-    fn steal(&self) -> Steal<JobRef> {
+impl<J: Job> StealHandle<J> for Halves<J> {
+    fn steal(&self) -> Steal<J> {
         Thief::steal(&self.own)
     }
 
-    fn drain(&self, most: usize) -> Vec<JobRef> {
+    fn drain(&self, most: usize) -> Vec<J> {
         let moved = std::iter::from_fn(|| Thief::steal(&self.moved).success());
         moved.take(most.min(Thief::len(&self.moved))).collect()
     }
 
-    fn halves(&self) -> Option<&Halves> {
+    fn halves(&self) -> Option<&Halves<J>> {
         Some(self)
     }
 
@@ -240,14 +241,10 @@ impl StealHandle for Halves {
     }
 }
 
-#[cfg(test)]
-#[path = "../../tests/unit/strategy/steal_half_dummies.rs"]
-pub(crate) mod dummies;
-
 #[cfg(all(test, not(loom)))]
-#[path = "../../tests/unit/strategy/steal_half.rs"]
+#[path = "../tests/unit/steal_half.rs"]
 mod tests;
 
 #[cfg(all(test, loom))]
-#[path = "../../tests/loom/strategy/steal_half.rs"]
+#[path = "../tests/loom/steal_half.rs"]
 mod models;

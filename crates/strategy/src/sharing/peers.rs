@@ -11,14 +11,14 @@ use locksley_queue::mailbox::Sender;
 use locksley_queue::offer::{Acquired, EntryRef, Offer, Peer as OfferPeer, State};
 use locksley_queue::{Steal, Thief, chase_lev};
 
-use crate::strategy::local_queue::StealHandle;
+use crate::Job;
+use crate::StealHandle;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::task::job::JobRef;
 
 /// A worker as the others see it.
-pub(crate) struct Peer {
+pub struct Peer<J: Job> {
     stealer: chase_lev::Stealer<EntryRef>,
-    entries: OfferPeer<JobRef>,
+    entries: OfferPeer<J>,
     /// Where offers arrive.
     state: State,
     /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by
@@ -36,13 +36,13 @@ pub(crate) struct Peer {
     ghosts: AtomicU64,
 }
 
-impl Peer {
+impl<J: Job> Peer<J> {
     pub(super) fn new(
         stealer: chase_lev::Stealer<EntryRef>,
-        entries: OfferPeer<JobRef>,
+        entries: OfferPeer<J>,
         post: Sender<Offer>,
         spreading: bool,
-    ) -> Peer {
+    ) -> Peer<J> {
         Peer {
             stealer,
             entries,
@@ -56,7 +56,7 @@ impl Peer {
     }
 
     /// Steals the oldest job. Ghosts on the way are done away with.
-    pub(crate) fn steal_one(&self) -> Steal<JobRef> {
+    pub fn steal_one(&self) -> Steal<J> {
         loop {
             let entry = match self.stealer.steal() {
                 Steal::Success(entry) => entry,
@@ -73,7 +73,7 @@ impl Peer {
     }
 
     /// For a donee: takes up an offer of this worker's.
-    pub(super) fn accept(&self, offer: Offer) -> Option<JobRef> {
+    pub(super) fn accept(&self, offer: Offer) -> Option<J> {
         self.entries.accept(offer)
     }
 
@@ -166,12 +166,12 @@ impl Peer {
     }
 }
 
-impl StealHandle for Arc<Peer> {
-    fn steal(&self) -> Steal<JobRef> {
+impl<J: Job> StealHandle<J> for Arc<Peer<J>> {
+    fn steal(&self) -> Steal<J> {
         self.steal_one()
     }
 
-    fn peer(&self) -> Option<&Peer> {
+    fn peer(&self) -> Option<&Peer<J>> {
         Some(self)
     }
 
@@ -181,15 +181,15 @@ impl StealHandle for Arc<Peer> {
 }
 
 /// All workers of a pool, by index: each enters when its place is first taken.
-pub(crate) struct Peers {
-    members: Box<[OnceLock<Arc<Peer>>]>,
+pub struct Peers<J: Job> {
+    members: Box<[OnceLock<Arc<Peer<J>>>]>,
     /// How many have entered.
     count: AtomicUsize,
 }
 
-impl Peers {
+impl<J: Job> Peers<J> {
     /// A circle with room for so many.
-    pub(crate) fn new(places: usize) -> Peers {
+    pub fn new(places: usize) -> Peers<J> {
         Peers {
             members: (0..places).map(|_| OnceLock::new()).collect(),
             count: AtomicUsize::new(0),
@@ -197,18 +197,18 @@ impl Peers {
     }
 
     /// A worker enters. Places are taken in order.
-    pub(super) fn enter(&self, index: usize, peer: Arc<Peer>) {
+    pub(super) fn enter(&self, index: usize, peer: Arc<Peer<J>>) {
         // A place gets its worker once.
         let _ = self.members[index].set(peer);
         self.count.fetch_max(index + 1, Ordering::Release);
     }
 
-    pub(super) fn peer(&self, index: usize) -> Option<&Peer> {
+    pub(super) fn peer(&self, index: usize) -> Option<&Peer<J>> {
         Some(self.members.get(index)?.get()?)
     }
 }
 
-impl View for Peers {
+impl<J: Job> View for Peers<J> {
     fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }

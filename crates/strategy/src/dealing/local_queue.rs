@@ -4,25 +4,25 @@
 use locksley_queue::Steal;
 
 use super::{DealingQueue, DealingStealer, PATIENCE, RECALL};
-use crate::scheduler::injector::QueuedJob;
-use crate::strategy::local_queue::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
-use crate::task::job::{GroupId, JobRef};
+use crate::QueuedJob;
+use crate::{GroupId, Job};
+use crate::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 
 /// What the worker asks of a queue that deals, and of no other.
-pub(crate) trait DealtJobs {
+pub trait DealtJobs<J: Job> {
     /// Takes a spawned job of this group that was dealt to this queue.
-    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob>;
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>>;
 
     /// Takes back a job of this group that was dealt to another worker, and that has not begun: a
     /// spawned one, or the forked one that the group is. Returns `true` besides if jobs were moved
     /// on the way.
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob<J>>, bool) {
         let _ = (group, spawned);
         (None, false)
     }
 
     /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
-    fn take_ghosts(&mut self) -> Vec<JobRef> {
+    fn take_ghosts(&mut self) -> Vec<J> {
         Vec::new()
     }
 
@@ -44,42 +44,49 @@ pub(crate) trait DealtJobs {
 }
 
 /// What the worker asks of this strategy alone. See [`DealtJobs`].
-impl dyn LocalQueue {
-    pub(crate) fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+impl<J: Job> dyn LocalQueue<J> {
+    /// [`DealtJobs::pop_of`].
+    pub fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>> {
         self.as_dealing()?.pop_of(group)
     }
 
-    pub(crate) fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+    /// [`DealtJobs::take_back`].
+    pub fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob<J>>, bool) {
         self.as_dealing()
             .map_or((None, false), |queue| queue.take_back(group, spawned))
     }
 
-    pub(crate) fn take_ghosts(&mut self) -> Vec<JobRef> {
+    /// [`DealtJobs::take_ghosts`].
+    pub fn take_ghosts(&mut self) -> Vec<J> {
         self.as_dealing()
             .map(|queue| queue.take_ghosts())
             .unwrap_or_default()
     }
 
-    pub(crate) fn has_received(&mut self) -> bool {
+    /// [`DealtJobs::has_received`].
+    pub fn has_received(&mut self) -> bool {
         self.as_dealing().is_some_and(|queue| queue.has_received())
     }
 
-    pub(crate) fn was_refused(&mut self) -> bool {
+    /// [`DealtJobs::was_refused`].
+    pub fn was_refused(&mut self) -> bool {
         self.as_dealing().is_some_and(|queue| queue.was_refused())
     }
 
-    pub(crate) fn dealt_to(&mut self) -> Option<usize> {
+    /// [`DealtJobs::dealt_to`].
+    pub fn dealt_to(&mut self) -> Option<usize> {
         self.as_dealing()?.dealt_to()
     }
 
-    pub(crate) fn is_settled(&mut self) -> bool {
+    /// [`DealtJobs::is_settled`]; `true` under other strategies.
+    pub fn is_settled(&mut self) -> bool {
         self.as_dealing().is_none_or(|queue| queue.is_settled())
     }
 }
 
-impl LocalQueue for DealingQueue {
+impl<J: Job> LocalQueue<J> for DealingQueue<J> {
     #[inline]
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+    fn push(&mut self, job: J) -> Result<(), J> {
         // What was dealt comes from the stack, and goes back there.
         if job.is_spawned() && !job.is_dealt() {
             self.deal(job, None)
@@ -93,21 +100,21 @@ impl LocalQueue for DealingQueue {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<JobRef> {
+    fn pop(&mut self) -> Option<J> {
         let state = &*self.state;
         self.inbox.with(|inbox| inbox.pop(state))
     }
 
-    fn pop_received(&mut self) -> Option<QueuedJob> {
+    fn pop_received(&mut self) -> Option<QueuedJob<J>> {
         self.collect()
     }
 
-    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+    fn push_near(&mut self, job: J, near: usize) -> Result<bool, J> {
         self.deal(job, Some(near));
         Ok(false)
     }
 
-    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+    fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
         let victim = victim.as_dealing()?;
         Some(if self.dealer.is_some() && self.searches <= PATIENCE {
             self.ask(victim)
@@ -149,12 +156,12 @@ impl LocalQueue for DealingQueue {
         self.matrix.count_executed(self.me);
     }
 
-    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs> {
+    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs<J>> {
         Some(self)
     }
 }
 
-impl DealtJobs for DealingQueue {
+impl<J: Job> DealtJobs<J> for DealingQueue<J> {
     fn was_refused(&self) -> bool {
         self.refused
     }
@@ -163,7 +170,7 @@ impl DealtJobs for DealingQueue {
         self.dealt_to.take()
     }
 
-    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>> {
         self.dealer.as_ref()?;
         let (me, matrix) = (self.me, &*self.matrix);
         let (job, from) = self.inbox.with(|inbox| {
@@ -173,7 +180,7 @@ impl DealtJobs for DealingQueue {
         Some(self.collected(job, from))
     }
 
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob<J>>, bool) {
         if self.dealer.is_none() {
             return (None, false);
         }
@@ -199,7 +206,7 @@ impl DealtJobs for DealingQueue {
         (found.map(|job| QueuedJob { job, owner: me }), any)
     }
 
-    fn take_ghosts(&mut self) -> Vec<JobRef> {
+    fn take_ghosts(&mut self) -> Vec<J> {
         if self.dealer.is_none() {
             return Vec::new();
         }
@@ -231,8 +238,8 @@ impl DealtJobs for DealingQueue {
     }
 }
 
-impl StealHandle for DealingStealer {
-    fn steal(&self) -> Steal<JobRef> {
+impl<J: Job> StealHandle<J> for DealingStealer<J> {
+    fn steal(&self) -> Steal<J> {
         let state = &*self.state;
         if state.stacked() == 0 {
             return Steal::Empty;
@@ -247,7 +254,7 @@ impl StealHandle for DealingStealer {
         }
     }
 
-    fn drain(&self, most: usize) -> Vec<JobRef> {
+    fn drain(&self, most: usize) -> Vec<J> {
         let (state, matrix) = (&*self.state, &*self.matrix);
         let most = self.len().min(most);
         let mut taken = Vec::new();
@@ -262,10 +269,10 @@ impl StealHandle for DealingStealer {
                 _ => break,
             }
         }
-        taken.into_iter().map(JobRef::anywhere).collect()
+        taken.into_iter().map(J::anywhere).collect()
     }
 
-    fn as_dealing(&self) -> Option<&DealingStealer> {
+    fn as_dealing(&self) -> Option<&DealingStealer<J>> {
         Some(self)
     }
 

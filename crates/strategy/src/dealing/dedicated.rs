@@ -24,21 +24,21 @@
 use std::sync::Arc;
 
 use locksley_policy::{Collector, Dealer, Dealing, Random};
+use locksley_queue::Steal;
 use locksley_queue::pcb::Process;
-use locksley_queue::{Steal, Word};
 
 use super::local_queue::DealtJobs;
 use super::matrix::Matrix;
-use crate::scheduler::injector::QueuedJob;
-use crate::strategy::local_queue::{LocalQueue, StealHandle, TransferCounts};
-use crate::task::job::{GroupId, JobRef};
+use crate::QueuedJob;
+use crate::{GroupId, Job};
+use crate::{LocalQueue, StealHandle, TransferCounts};
 
 /// The owner's side.
-pub(crate) struct DedicatedQueue {
+pub struct DedicatedQueue<J: Job> {
     me: usize,
     /// Its row and its column of buffers; none for a worker beyond those that are dealt to.
-    process: Option<Process<JobRef>>,
-    matrix: Arc<Matrix>,
+    process: Option<Process<J>>,
+    matrix: Arc<Matrix<J>>,
     policy: Dealing,
     dealer: Dealer,
     collector: Collector,
@@ -49,10 +49,10 @@ pub(crate) struct DedicatedQueue {
 }
 
 /// The other side, which gives nothing.
-pub(crate) struct Closed;
+pub struct Closed;
 
-impl StealHandle for Closed {
-    fn steal(&self) -> Steal<JobRef> {
+impl<J: Job> StealHandle<J> for Closed {
+    fn steal(&self) -> Steal<J> {
         Steal::Empty
     }
 
@@ -61,13 +61,9 @@ impl StealHandle for Closed {
     }
 }
 
-impl DedicatedQueue {
-    pub(crate) fn new(
-        me: usize,
-        matrix: Arc<Matrix>,
-        policy: Dealing,
-        seed: u64,
-    ) -> DedicatedQueue {
+impl<J: Job> DedicatedQueue<J> {
+    /// Creates the queue of the worker with this index.
+    pub fn new(me: usize, matrix: Arc<Matrix<J>>, policy: Dealing, seed: u64) -> DedicatedQueue<J> {
         let process = matrix.process(me);
         let members = matrix.members();
         DedicatedQueue {
@@ -85,7 +81,7 @@ impl DedicatedQueue {
     }
 
     /// The paper's `putItem`. Gives the job back if there is no item for it.
-    fn deal(&mut self, job: JobRef, near: Option<usize>) -> Result<(), JobRef> {
+    fn deal(&mut self, job: J, near: Option<usize>) -> Result<(), J> {
         let (me, matrix) = (self.me, &*self.matrix);
         let Some(process) = &mut self.process else {
             return Err(job);
@@ -116,7 +112,7 @@ impl DedicatedQueue {
     }
 
     /// Takes the oldest item that `from` has dealt to this worker.
-    fn consume(&mut self, from: usize) -> Option<QueuedJob> {
+    fn consume(&mut self, from: usize) -> Option<QueuedJob<J>> {
         let job = self.process.as_mut()?.consume_from(from)?;
         self.matrix.count_taken(self.me, from, job.is_near());
         self.transfers.collected += u64::from(from != self.me);
@@ -124,18 +120,18 @@ impl DedicatedQueue {
     }
 }
 
-impl LocalQueue for DedicatedQueue {
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+impl<J: Job> LocalQueue<J> for DedicatedQueue<J> {
+    fn push(&mut self, job: J) -> Result<(), J> {
         self.deal(job, None)
     }
 
     /// What was dealt is taken in the order of dealing: see `pop_received`.
-    fn pop(&mut self) -> Option<JobRef> {
+    fn pop(&mut self) -> Option<J> {
         None
     }
 
     /// The paper's `getItem`.
-    fn pop_received(&mut self) -> Option<QueuedJob> {
+    fn pop_received(&mut self) -> Option<QueuedJob<J>> {
         let members = self.matrix.members();
         (0..=members).find_map(|_| {
             let from = self.collector.at();
@@ -145,7 +141,7 @@ impl LocalQueue for DedicatedQueue {
         })
     }
 
-    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+    fn push_near(&mut self, job: J, near: usize) -> Result<bool, J> {
         self.deal(job, Some(near)).map(|()| false)
     }
 
@@ -162,13 +158,13 @@ impl LocalQueue for DedicatedQueue {
         self.matrix.count_executed(self.me);
     }
 
-    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs> {
+    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs<J>> {
         Some(self)
     }
 }
 
-impl DealtJobs for DedicatedQueue {
-    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+impl<J: Job> DealtJobs<J> for DedicatedQueue<J> {
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>> {
         let from = (0..self.matrix.members()).find(|&from| {
             let process = self.process.as_ref();
             let Some(word) = process.and_then(|process| process.peek_from(from)) else {
@@ -176,7 +172,7 @@ impl DealtJobs for DedicatedQueue {
             };
             // SAFETY: the word is that of a job in a buffer whose one consumer this worker is. It
             // has not been executed, and stays there.
-            unsafe { JobRef::from_word(word).group() == group }
+            unsafe { J::from_word(word).group() == group }
         })?;
         self.consume(from)
     }
@@ -196,5 +192,5 @@ impl DealtJobs for DedicatedQueue {
 }
 
 #[cfg(all(test, not(loom)))]
-#[path = "../../../tests/unit/strategy/dealing/dedicated.rs"]
+#[path = "../../tests/unit/dedicated.rs"]
 mod tests;

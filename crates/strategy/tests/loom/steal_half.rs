@@ -2,16 +2,20 @@ use locksley_policy::{Amount, When};
 use loom::sync::Arc;
 use loom::thread;
 
-use super::dummies::Dummies;
 use super::*;
+use crate::dummies::{Dummies, DummyRef};
 
-fn local_queue() -> HalfQueue {
+fn local_queue() -> HalfQueue<DummyRef> {
     let (when, amount) = (When::Empty, Amount::Difference);
     HalfQueue::new(StealHalf { when, amount }, true)
 }
 
 /// Tries to steal once; the numbers of the jobs that came of it.
-fn steal_batch(thief: &mut HalfQueue, victim: &Halves, jobs: &Dummies) -> Vec<usize> {
+fn steal_batch(
+    thief: &mut HalfQueue<DummyRef>,
+    victim: &Halves<DummyRef>,
+    jobs: &Dummies,
+) -> Vec<usize> {
     let mut got = Vec::new();
     if let Some(Steal::Success(steal_batch)) = thief.steal_batch(victim) {
         got.push(jobs.number(steal_batch.job));
@@ -19,8 +23,8 @@ fn steal_batch(thief: &mut HalfQueue, victim: &Halves, jobs: &Dummies) -> Vec<us
     got
 }
 
-fn drain(queue: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
-    let moved = |queue: &mut HalfQueue| queue.pop_received().map(|moved| moved.job);
+fn drain(queue: &mut HalfQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
+    let moved = |queue: &mut HalfQueue<DummyRef>| queue.pop_received().map(|moved| moved.job);
     let popped = std::iter::from_fn(|| queue.pop().or_else(|| moved(queue)));
     popped.map(|job| jobs.number(job)).collect()
 }
