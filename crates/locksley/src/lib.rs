@@ -114,10 +114,12 @@ pub use locksley_machine::{
 };
 pub use locksley_policy::ParseError;
 pub use locksley_trace::recording::Recording;
+#[cfg(all(feature = "stats", not(loom)))]
+pub use locksley_trace::stats::{Stats, WorkerStats};
 pub use locksley_trace::{Bounds, Profile, Trace};
 pub use observe::state::{PoolState, WorkerActivity, WorkerState};
 #[cfg(all(feature = "stats", not(loom)))]
-pub use observe::stats::{Observer, Stats, WorkerStats};
+pub use observe::stats::Observer;
 pub use pool::builder::Builder;
 pub use pool::thread_builder::ThreadBuilder;
 pub use pool::{Pool, max_num_workers, shutdown_global};

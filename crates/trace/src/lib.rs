@@ -38,6 +38,7 @@ mod profile;
 #[cfg(feature = "read")]
 mod read;
 pub mod recording;
+pub mod stats;
 #[cfg(test)]
 mod tests;
 pub mod timeline;

@@ -298,13 +298,13 @@ impl Registry {
 
     /// What has been counted so far.
     #[cfg(all(feature = "stats", not(loom)))]
-    pub(crate) fn stats(&self) -> crate::observe::stats::Stats {
+    pub(crate) fn stats(&self) -> locksley_trace::stats::Stats {
         if let Some(worker) = Worker::current_in(self) {
             worker.publish_counts();
         }
         let workers = self.workers_in(0..self.workers());
         let snapshots = workers.map(|worker| worker.counters.snapshot());
-        crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+        locksley_trace::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
     /// What the workers have noted since the last call, if that is traced.

@@ -1,22 +1,21 @@
-//! The public face of the counters: snapshots, their differences and sums, and the table.
+//! What the workers of a pool have done, counted: snapshots, their differences and sums, and the
+//! table.
 
 use std::fmt;
 use std::ops::{Add, Sub};
-use std::sync::Arc;
-
-use locksley_trace::Trace;
-use locksley_trace::recording::Recording;
-
-use super::{Event, with_events};
-use crate::scheduler::registry::Registry;
-use crate::scheduler::worker::Worker;
 
 macro_rules! worker_stats {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Event {
+            $($(#[doc = $doc])* $event,)*
+        }
+
         /// What one worker has done since the pool was built, or between two snapshots.
         ///
-        /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those
-        /// under way.
+        /// Attempts to steal add up: `steal_attempts == steals + empty + retried + private`, but for
+        /// those under way.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats {
@@ -25,20 +24,20 @@ macro_rules! worker_stats {
             /// them while it waited. Not a count: a difference has the later value, a total the
             /// highest.
             pub depth: u64,
-            /// The highest depth so far; never above
-            /// [`Builder::depth_limit`](crate::Builder::depth_limit). A difference has the later
-            /// value, a total the highest.
+            /// The highest depth so far; never above `Builder::depth_limit`. A difference has the
+            /// later value, a total the highest.
             pub deepest: u64,
         }
 
         /// How many events there are.
-        pub(super) const EVENTS: usize = [$(Event::$event),*].len();
+        pub const EVENTS: usize = [$(Event::$event),*].len();
 
         /// What stands above the columns.
         const HEADS: [&str; EVENTS + 2] = [$($head,)* "depth", "deepest"];
 
         impl WorkerStats {
-            pub(super) fn new(count: impl Fn(Event) -> u64, depth: u64, deepest: u64) -> Self {
+            /// Creates it from the count of each event.
+            pub fn new(count: impl Fn(Event) -> u64, depth: u64, deepest: u64) -> Self {
                 WorkerStats { $($field: count(Event::$event),)* depth, deepest }
             }
 
@@ -47,13 +46,6 @@ macro_rules! worker_stats {
             }
 
             /// All fields, by their names, for output.
-            ///
-            /// ```
-            /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-            /// pool.install(|| ());
-            /// let counts = pool.stats().total().counts();
-            /// assert!(counts.contains(&("tasks", 1)));
-            /// ```
             #[must_use]
             pub fn counts(&self) -> Vec<(&'static str, u64)> {
                 vec![
@@ -92,9 +84,84 @@ macro_rules! worker_stats {
     };
 }
 
-with_events!(worker_stats);
+worker_stats! {
+    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs
+    /// itself is not counted.
+    Task, tasks, "tasks";
+    /// Attempts to steal.
+    Attempt, steal_attempts, "attempts";
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in
+    /// `steal_attempts`.
+    Chosen, chosen, "chosen";
+    /// Searches that a policy skipped.
+    Skipped, skipped, "skipped";
+    /// Attempts that got a job.
+    Stolen, steals, "steals";
+    /// Attempts that found nothing.
+    Empty, empty, "empty";
+    /// Attempts that another thief, or the owner, got in the way of.
+    Retried, retried, "retried";
+    /// Attempts that found only private work (strategy `semi-private`), or after which the victim
+    /// was asked to deal (strategy `dealing`).
+    Private, private, "private";
+    /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
+    Leapfrogged, leapfrogged, "leapfrog";
+    /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
+    /// Contained in `steal_attempts`.
+    Balanced, balanced, "balanced";
+    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by
+    /// balancing (strategy `steal-half`).
+    BatchStolen, batch_stolen, "batch";
+    /// Jobs offered to an idle worker (strategy `sharing`).
+    Offered, offered, "offered";
+    /// Attempts to offer a job that found no idle worker (strategy `sharing`).
+    Refused, refused, "refused";
+    /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
+    Mailed, mailed, "mailed";
+    /// Offers of others that the worker took up: each is a job (strategy `sharing`).
+    Accepted, accepted, "accepted";
+    /// Offers of others whose job had been taken meanwhile (strategy `sharing`).
+    Late, late, "late";
+    /// Pointers in the worker's queue to jobs that others had accepted, when a worker took them
+    /// (strategy `sharing`).
+    Ghost, ghosts, "ghosts";
+    /// Jobs dealt to other workers (strategy `dealing`).
+    Dealt, dealt, "dealt";
+    /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
+    Kept, kept, "kept";
+    /// Jobs of others that the worker took from its buffers (strategy `dealing`).
+    Collected, collected, "collected";
+    /// Jobs that the worker had dealt to others and took back, because it waited for them (strategy
+    /// `dealing`).
+    Recalled, recalled, "recalled";
+    /// Jobs that the worker spawned near some worker (strategy `dealing`).
+    Near, near, "near";
+    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy
+    /// `dealing`).
+    Hit, hits, "hits";
+    /// Jobs handed to the pool's queue.
+    Handed, handed, "handed";
+    /// Jobs made public on demand (strategy `semi-private`).
+    Exposed, exposed, "exposed";
+    /// Sequentially consistent fences in the queues.
+    Fence, fences, "fences";
+    /// Atomic read-modify-writes in the queues: compare-and-swap, swap, fetch-and-add.
+    Rmw, rmws, "rmws";
+    /// `membarrier` system calls: of steals, and before sleeping.
+    Membarrier, membarriers, "membarriers";
+    /// Times that the worker blocked: out of work, or waiting for what another one does.
+    Park, parks, "parks";
+    /// Sleeping workers that this one woke.
+    Woken, woken, "woken";
+    /// Exposures that this worker forced on a victim which did not answer.
+    Forced, forced, "forced";
+    /// Waits in which this worker took any work, because no spare could take its place.
+    NoSpare, no_spare, "no spare";
+    /// Spare workers that this one called up.
+    Spare, spares, "spares";
+}
 
-/// What the workers of a pool have done: a snapshot made by [`Pool::stats`](crate::Pool::stats), or
+/// What the workers of a pool have done: a snapshot made by `Pool::stats` of the runtime, or
 /// the difference of two.
 ///
 /// Printed, it is a table with a line for each worker and each spare (which stands in for a waiting
@@ -121,12 +188,14 @@ with_events!(worker_stats);
 /// | `depth`, `deepest` | jobs of others stacked up by waits, now and at most |
 ///
 /// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let before = pool.stats();
-/// pool.install(|| locksley::join(|| 1, || 2));
-/// let during = pool.stats() - before;
-/// assert!(during.total().tasks >= 1);
-/// assert_eq!(during.outside().handed, 1); // `install` hands its closure over
+/// use locksley_trace::stats::{Event, Stats, WorkerStats};
+///
+/// let worker = |jobs| WorkerStats::new(|event| u64::from(event == Event::Task) * jobs, 0, 0);
+/// let before = Stats::new(2, vec![worker(3), worker(0)], worker(0));
+/// let after = Stats::new(2, vec![worker(5), worker(4)], worker(0));
+/// let during = after - before;
+/// assert_eq!(during.total().tasks, 6);
+/// assert!(during.total().counts().contains(&("tasks", 6)));
 /// println!("{during}");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,7 +206,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn new(size: usize, places: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
+    /// Creates a snapshot of a pool of `size` workers, the spares behind them.
+    pub fn new(size: usize, places: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
         Stats {
             size,
             places,
@@ -174,58 +244,6 @@ impl Sub for Stats {
         }
         self.outside = self.outside - earlier.outside;
         self
-    }
-}
-
-/// Shows a pool's statistics, after it has ended too: see
-/// [`Pool::observer`](crate::Pool::observer).
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let observer = pool.observer();
-/// pool.install(|| ());
-/// drop(pool);
-/// println!("{}", observer.stats());
-/// ```
-#[derive(Clone)]
-pub struct Observer {
-    registry: Arc<Registry>,
-}
-
-impl Observer {
-    pub(crate) fn new(registry: Arc<Registry>) -> Observer {
-        Observer { registry }
-    }
-
-    /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.registry.stats()
-    }
-
-    /// [`Pool::take_trace`](crate::Pool::take_trace).
-    #[must_use]
-    pub fn take_trace(&self) -> Trace {
-        self.registry.take_trace()
-    }
-
-    /// [`Pool::take_recording`](crate::Pool::take_recording).
-    ///
-    /// Called on a worker of the pool, it has what that worker has run so far too: a program may
-    /// exit inside of [`Pool::install`](crate::Pool::install).
-    #[must_use]
-    pub fn take_recording(&self) -> Option<Recording> {
-        let here = Worker::current_in(&self.registry);
-        if let (Some(worker), Some(recorder)) = (here, &self.registry.config.recorder) {
-            recorder.split_run(worker);
-        }
-        self.registry.take_recording()
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").finish_non_exhaustive()
     }
 }
 
@@ -274,5 +292,5 @@ fn text(count: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/observe/stats/report.rs"]
+#[path = "../tests/unit/stats.rs"]
 mod tests;
