@@ -8,7 +8,7 @@
 //!
 //! They are not shut out, because a task may wait for one that only such a worker is free to run. A
 //! worker that holds back sleeps for [`PAUSE`] at a time, and goes on only as long as the process
-//! uses the processors that there are for it; and no longer than [`LONGEST`].
+//! uses the processors that there are for it; and no longer than `LONGEST`.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@
 //! begins to work on it; or to that same time, if it does something else first.
 //!
 //! **Loads** are what workers saw when they noted something: their own, and that of the worker that
-//! they got a job from. At most [`BINS`] values are shown, each for the time up to the next.
+//! they got a job from. At most `BINS` values are shown, each for the time up to the next.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

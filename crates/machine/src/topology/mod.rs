@@ -130,7 +130,7 @@ static KNOWN: OnceLock<Topology> = OnceLock::new();
 /// system calls for each CPU, which a program that ends soon had better do without.
 const PATIENCE: usize = 64;
 
-/// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others,
+/// [`topology`] unless it would have to be waited for: one caller reads, after `PATIENCE` others,
 /// and those that ask meanwhile do without.
 pub fn topology_at_hand() -> Option<&'static Topology> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
