@@ -10,7 +10,15 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates that the drop-in is built from.
-const CRATES: [&str; 5] = ["rayon-core", "locksley", "policy", "queue", "trace"];
+const CRATES: [&str; 7] = [
+    "rayon-core",
+    "locksley",
+    "machine",
+    "policy",
+    "queue",
+    "strategy",
+    "trace",
+];
 
 /// Folders of a crate that a build of it as a dependency does not read.
 const UNUSED: [&str; 7] = [

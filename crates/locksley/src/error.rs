@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::machine::topology::CpuList;
+use crate::machine::pinning::PinningError;
 use crate::strategy::Strategy;
 
 /// Writes a line to standard error. A program whose standard error is full or closed runs on, where
@@ -100,23 +100,10 @@ impl fmt::Display for BuildError {
                 started + 1
             ),
             BuildError::Pinning { cpu, allowed } => {
-                let allowed = CpuList(allowed.clone());
-                match cpu {
-                    Some(cpu) => write!(
-                        f,
-                        "a worker cannot be pinned to CPU {cpu}, which this process may not use: \
-                         choose from {allowed}, or widen its affinity mask"
-                    ),
-                    None => write!(
-                        f,
-                        "workers cannot be pinned to no CPU: list at least one of {allowed}"
-                    ),
-                }
+                let (cpu, allowed) = (*cpu, allowed.clone());
+                PinningError::NotAllowed { cpu, allowed }.fmt(f)
             }
-            BuildError::PinningUnsupported => f.write_str(
-                "workers cannot be pinned on this platform: leave it to the operating system \
-                 (`Pinning::None`)",
-            ),
+            BuildError::PinningUnsupported => PinningError::Unsupported.fmt(f),
             BuildError::Pin { cpu, source } => write!(
                 f,
                 "the operating system refused to pin a worker to CPU {cpu} ({source}): \
@@ -144,6 +131,15 @@ impl fmt::Display for BuildError {
             BuildError::GlobalExists => {
                 f.write_str("the global pool exists already: configure it before anything uses it")
             }
+        }
+    }
+}
+
+impl From<PinningError> for BuildError {
+    fn from(error: PinningError) -> BuildError {
+        match error {
+            PinningError::NotAllowed { cpu, allowed } => BuildError::Pinning { cpu, allowed },
+            _ => BuildError::PinningUnsupported,
         }
     }
 }

@@ -95,7 +95,6 @@
 mod error;
 pub mod flow;
 pub mod guide;
-mod machine;
 mod observe;
 pub mod par;
 pub mod policy;
@@ -109,18 +108,21 @@ pub use error::BuildError;
 #[doc(hidden)]
 pub use error::report;
 pub use flow::flow;
+use locksley_machine as machine;
+#[doc(hidden)]
+pub use locksley_machine::process::PerProcess;
+pub use locksley_machine::{
+    Available, Level, Pinning, Topology, UnknownPinning, available_cpus, topology,
+};
 pub use locksley_policy::ParseError;
-pub use locksley_trace::Trace;
-pub use machine::pinning::{Pinning, UnknownPinning};
-pub use machine::topology::{Available, Level, Topology, available_cpus, topology};
-pub use observe::profile::{Bounds, Profile};
-pub use observe::record::Recording;
+pub use locksley_trace::recording::Recording;
+#[cfg(all(feature = "stats", not(loom)))]
+pub use locksley_trace::stats::{Stats, WorkerStats};
+pub use locksley_trace::{Bounds, Profile, Trace};
 pub use observe::state::{PoolState, WorkerActivity, WorkerState};
 #[cfg(all(feature = "stats", not(loom)))]
-pub use observe::stats::{Observer, Stats, WorkerStats};
+pub use observe::stats::Observer;
 pub use pool::builder::Builder;
-#[doc(hidden)]
-pub use pool::process::PerProcess;
 pub use pool::thread_builder::ThreadBuilder;
 pub use pool::{Pool, max_num_workers, shutdown_global};
 pub use scheduler::worker::{

@@ -15,7 +15,9 @@ pub(crate) use std::sync::{Condvar, Mutex};
 
 /// The machine's atomics, under loom too: for statics, which loom's cannot be.
 pub(crate) mod statics {
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) use std::sync::atomic::AtomicUsize;
+    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 }
 
 /// Locks a mutex whose data no panic can leave half changed.
@@ -29,28 +31,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) use loom::sync::MutexGuard;
 #[cfg(not(loom))]
 pub(crate) use std::sync::MutexGuard;
-
-/// A cell whose accesses loom checks for data races.
-#[cfg(loom)]
-pub(crate) use loom::cell::UnsafeCell;
-
-/// A cell whose accesses loom checks for data races; here, a plain one.
-#[cfg(not(loom))]
-#[derive(Debug)]
-pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
-
-#[cfg(not(loom))]
-impl<T> UnsafeCell<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        UnsafeCell(std::cell::UnsafeCell::new(value))
-    }
-
-    /// Calls `f` with a pointer for writing.
-    #[inline(always)]
-    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        f(self.0.get())
-    }
-}
 
 /// Lets other threads run, while the caller waits in a loop.
 pub(crate) fn give_way() {

@@ -34,15 +34,20 @@
 
 mod event;
 mod json;
+mod profile;
 #[cfg(feature = "read")]
 mod read;
+pub mod recording;
+pub mod stats;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 
 use std::borrow::Cow;
 use std::io;
 
 pub use event::{Activity, Arrow, Counters, Label, Subject, TraceEvent};
+pub use profile::{Bounds, Profile};
 #[cfg(feature = "read")]
 pub use read::ReadError;
 

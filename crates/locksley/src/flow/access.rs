@@ -143,15 +143,6 @@ impl<T> Write<'_, [T]> {
     /// # Panics
     ///
     /// If the lengths differ.
-    ///
-    /// ```
-    /// let mut copy = [0; 3];
-    /// locksley::flow(|f| {
-    ///     let (original, copy) = (f.value([4, 5, 6]), f.object(&mut copy[..]));
-    ///     f.fork((original.read(), copy.write()), |(from, mut to)| to.copy_from_slice(from));
-    /// });
-    /// assert_eq!(copy, [4, 5, 6]);
-    /// ```
     pub fn copy_from_slice(&mut self, values: &[T])
     where
         T: Copy,

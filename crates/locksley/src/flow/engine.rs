@@ -50,12 +50,13 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
+use locksley_trace::recording::TaskGraph;
+
 use super::failure::Failures;
 use super::frame::Root;
 use super::helpers::{Advice, Offer};
 use super::ready::ReadyTasks;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
-use crate::observe::record::TaskGraph;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, fence, lock};
 use crate::task::job::catch;

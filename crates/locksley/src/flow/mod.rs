@@ -107,6 +107,7 @@ mod generations;
 mod graph;
 mod helpers;
 #[cfg(all(test, loom))]
+#[path = "../../tests/loom/flow.rs"]
 mod models;
 mod object;
 mod open_offer;
@@ -465,26 +466,12 @@ impl<'f, 'env> Flow<'f, 'env> {
     }
 
     /// Returns `true` if the flow was cancelled.
-    ///
-    /// ```
-    /// locksley::flow(|f| assert!(!f.is_cancelled()));
-    /// ```
     pub fn is_cancelled(&'f self) -> bool {
         self.frame.root().token.is_cancelled()
     }
 
     /// The flow's token, by which a task or another thread can ask whether the flow was
     /// cancelled, and cancel it.
-    ///
-    /// ```
-    /// let mut n = 1;
-    /// locksley::flow(|f| {
-    ///     let (n, token) = (f.object(&mut n), f.token());
-    ///     f.fork(n.update(), move |_| token.cancel());
-    ///     f.fork(n.update(), |n| *n = 2);
-    /// });
-    /// assert_eq!(n, 1);
-    /// ```
     pub fn token(&'f self) -> CancelToken {
         self.frame.root().token.clone()
     }

@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use super::engine::List;
 use super::task::Task;
 use super::unfold::Histories;
-use crate::observe::record::RecordedTasks;
+use crate::observe::record::{self, RecordedTasks};
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
 
@@ -57,7 +57,7 @@ impl List {
         // SAFETY: the graph stays while tasks of the list run.
         let graph = unsafe { self.record.load(Ordering::Relaxed).as_ref() };
         match (graph, worker) {
-            (Some(graph), Some(worker)) => graph.run(worker, task.index, run),
+            (Some(graph), Some(worker)) => record::run_task(graph, worker, task.index, run),
             _ => run(),
         }
     }

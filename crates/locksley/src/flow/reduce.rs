@@ -55,17 +55,6 @@ impl<T, F: Fn(&mut T, T)> Reduce<T> for F {
 }
 
 /// Adds values up. See [`Reduce`].
-///
-/// ```
-/// let mut sum = 100;
-/// locksley::flow(|f| {
-///     let sum = f.cumulative(&mut sum, locksley::flow::Sum);
-///     for n in 1..=10 {
-///         f.fork(sum.cumulate(), move |mut sum| sum.add(n));
-///     }
-/// });
-/// assert_eq!(sum, 155);
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum;
 

@@ -9,11 +9,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
+use locksley_trace::{Profile, Trace};
 
 use crate::error::report;
-use crate::observe::profile::Profile;
-use crate::observe::record::{Recorder, Recording};
+use crate::observe::record::Recorder;
 use crate::observe::stats::Observer;
 use crate::observe::trace::Tracing;
 use crate::pool::config::Config;
@@ -205,15 +205,5 @@ fn with_number(name: &str, number: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_can_have_the_number_of_the_process() {
-        let named = |name| with_number(name, "7");
-        assert_eq!(named("trace.json"), None);
-        assert_eq!(named("100%/trace%%"), None);
-        assert_eq!(named("%p").as_deref(), Some("7"));
-        assert_eq!(named("100%-%p.%p%").as_deref(), Some("100%-7.7%"));
-    }
-}
+#[path = "../../tests/unit/observe/at_exit.rs"]
+mod tests;

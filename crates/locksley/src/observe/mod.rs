@@ -2,7 +2,6 @@
 
 #[cfg(all(feature = "stats", not(loom)))]
 pub(crate) mod at_exit;
-pub(crate) mod profile;
 pub(crate) mod record;
 pub(crate) mod state;
 pub(crate) mod stats;

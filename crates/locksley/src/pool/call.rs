@@ -44,11 +44,6 @@ impl Pool {
     }
 
     /// [`join`](crate::join()) in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    /// ```
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -61,11 +56,6 @@ impl Pool {
 
     /// [`join_context`](crate::join_context) in this pool. If the calling thread is none of its
     /// workers, both closures have migrated.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.join_context(|c| c.migrated(), |c| c.migrated()), (true, true));
-    /// ```
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(FnContext) -> RA + Send,
@@ -83,17 +73,6 @@ impl Pool {
     }
 
     /// [`scope`](crate::scope()) in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let mut parts = [1, 2, 3];
-    /// pool.scope(|s| {
-    ///     for part in &mut parts {
-    ///         s.spawn(|_| *part *= 10);
-    ///     }
-    /// });
-    /// assert_eq!(parts, [10, 20, 30]);
-    /// ```
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R + Send,
@@ -103,17 +82,6 @@ impl Pool {
     }
 
     /// [`flow`](crate::flow()) in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let mut n = 1;
-    /// pool.flow(|f| {
-    ///     let n = f.object(&mut n);
-    ///     f.fork(n.update(), |n| *n += 1);
-    ///     f.fork(n.update(), |n| *n *= 10);
-    /// });
-    /// assert_eq!(n, 20);
-    /// ```
     pub fn flow<'env, F, R>(&self, body: F) -> R
     where
         F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
@@ -123,18 +91,6 @@ impl Pool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// let order = std::sync::Mutex::new(Vec::new());
-    /// pool.scope_fifo(|s| {
-    ///     for task in 0..3 {
-    ///         let order = &order;
-    ///         s.spawn_fifo(move |_| order.lock().unwrap().push(task));
-    ///     }
-    /// });
-    /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
-    /// ```
     pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -144,17 +100,6 @@ impl Pool {
     }
 
     /// [`in_place_scope`](crate::in_place_scope) whose tasks run in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let here = std::thread::current().id();
-    /// let mut done = false;
-    /// pool.in_place_scope(|s| {
-    ///     assert_eq!(std::thread::current().id(), here);
-    ///     s.spawn(|_| done = true);
-    /// });
-    /// assert!(done);
-    /// ```
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
@@ -163,13 +108,6 @@ impl Pool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose tasks run in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let mut done = false;
-    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| done = true));
-    /// assert!(done);
-    /// ```
     pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -178,11 +116,6 @@ impl Pool {
     }
 
     /// [`broadcast`](crate::broadcast) to this pool's workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// assert_eq!(pool.broadcast(|context| context.index() * 10), [0, 10, 20]);
-    /// ```
     pub fn broadcast<F, R>(&self, f: F) -> Vec<R>
     where
         F: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -192,23 +125,11 @@ impl Pool {
     }
 
     /// [`yield_now`](crate::yield_now), if the calling thread is one of this pool's workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.yield_now(), None);
-    /// assert_eq!(pool.install(|| pool.yield_now()), Some(locksley::Yield::Idle));
-    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         yield_now_in(&self.registry)
     }
 
     /// [`yield_local`](crate::yield_local), if the calling thread is one of this pool's workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.yield_local(), None);
-    /// assert_eq!(pool.install(|| pool.yield_local()), Some(locksley::Yield::Idle));
-    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         yield_local_in(&self.registry)
     }

@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Donor, Theta, Victims};
 
-use crate::error::BuildError;
-use crate::machine::pinning::Pinning;
+use crate::machine::pinning::{Pinning, PinningError};
 use crate::observe::record::Recorder;
 use crate::observe::trace::Tracing;
 use crate::scheduler::idle::counts::MOST;
@@ -34,7 +33,7 @@ pub(crate) struct OwnBalancer {
 /// How workers are pinned.
 pub(crate) struct Pinner {
     /// The CPU of each worker.
-    pub(super) cpus: fn(&Pinning, usize) -> Result<Vec<usize>, BuildError>,
+    pub(super) cpus: fn(&Pinning, usize) -> Result<Vec<usize>, PinningError>,
     /// Tells the workers who is near whom.
     pub(crate) settle: fn(&Registry),
 }

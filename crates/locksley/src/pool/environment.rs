@@ -1,4 +1,5 @@
-//! What the environment says of pools: the only place that reads it.
+//! What the environment says of pools: the only place that reads it, but for make's variables
+//! (`locksley_machine::jobserver`).
 
 use std::env;
 #[cfg(all(feature = "stats", not(loom)))]
@@ -56,13 +57,6 @@ pub(crate) fn is_deterministic() -> bool {
     static SET: OnceLock<bool> = OnceLock::new();
     let set = || env::var_os("LOCKSLEY_REPRODUCIBLE").filter(|value| !value.is_empty());
     *SET.get_or_init(|| set().is_some_and(|value| value != "0"))
-}
-
-/// Returns what make, or cargo, tells the programs that it runs.
-#[cfg(all(target_os = "linux", not(loom)))]
-pub(crate) fn make_flags() -> Option<String> {
-    let value = |name| env::var(name).ok().filter(|value| !value.is_empty());
-    value("CARGO_MAKEFLAGS").or_else(|| value("MAKEFLAGS"))
 }
 
 /// What is to be written when the program ends.

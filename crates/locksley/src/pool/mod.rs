@@ -95,21 +95,11 @@ impl Pool {
     /// # Errors
     ///
     /// As for [`Builder::build`].
-    ///
-    /// ```
-    /// let pool = locksley::Pool::new().unwrap();
-    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
-    /// ```
     pub fn new() -> Result<Pool, BuildError> {
         Pool::builder().build()
     }
 
     /// A builder with the defaults.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.workers(), 2);
-    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -124,34 +114,18 @@ impl Pool {
     }
 
     /// The number of workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(5).build().unwrap();
-    /// assert_eq!(pool.workers(), 5);
-    /// ```
     #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
     }
 
     /// The index of the calling thread, if it is one of this pool's workers. See [`Worker::index`].
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.current_worker_index(), None);
-    /// assert_eq!(pool.install(|| pool.current_worker_index()), Some(0));
-    /// ```
     pub fn current_worker_index(&self) -> Option<usize> {
         Worker::current_in(&self.registry).map(Worker::index)
     }
 
     /// [`current_worker_has_pending_tasks`](crate::current_worker_has_pending_tasks), if the
     /// calling thread is one of this pool's workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.current_worker_has_pending_tasks(), None);
-    /// ```
     pub fn current_worker_has_pending_tasks(&self) -> Option<bool> {
         Worker::current_in(&self.registry).map(|worker| !worker.seems_empty())
     }

@@ -1,12 +1,10 @@
 //! What a program can see of its pool.
 
-use std::time::Duration;
-
-use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
+use locksley_trace::{Profile, Trace};
 
 use super::{Pool, run_in};
-use crate::observe::profile::Profile;
-use crate::observe::record::{self, Recording};
+use crate::observe::record;
 use crate::observe::state::PoolState;
 
 impl Pool {
@@ -15,11 +13,6 @@ impl Pool {
     /// looks once a second while it works, unless
     /// [`Builder::processors`](crate::Builder::processors) was called. Workers beyond this number
     /// sleep for 20 milliseconds before each job.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert!(pool.active_workers() <= 2);
-    /// ```
     #[must_use]
     pub fn active_workers(&self) -> usize {
         self.registry.active()
@@ -28,11 +21,6 @@ impl Pool {
     /// The number of jobs in each worker's queues, by index; the spares that have been started come
     /// last. The lengths are read one after the other, so a job that moves meanwhile may be counted
     /// twice, or not at all.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.loads(), [0, 0]);
-    /// ```
     #[must_use]
     pub fn loads(&self) -> Vec<usize> {
         let workers = 0..self.registry.workers();
@@ -74,14 +62,6 @@ impl Pool {
 
     /// A handle for the statistics, which stays valid after the pool has ended. It keeps the
     /// counters in memory. Feature `stats`, on by default.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let observer = pool.observer();
-    /// drop(pool.spawn(|| ()));
-    /// pool.shutdown();
-    /// assert_eq!(observer.stats().total().tasks, 1);
-    /// ```
     #[cfg(all(feature = "stats", not(loom)))]
     #[must_use]
     pub fn observer(&self) -> crate::Observer {
@@ -94,15 +74,6 @@ impl Pool {
     ///
     /// A run is recorded when it is over. Runs of several threads at the same time are recorded one
     /// after the other, in the order in which they ended.
-    ///
-    /// ```
-    /// use locksley::Pool;
-    ///
-    /// let pool = Pool::builder().workers(2).record(true).build().unwrap();
-    /// pool.install(|| locksley::join(|| 1, || 2));
-    /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
-    /// assert!(pool.take_recording().is_none(), "it has been taken");
-    /// ```
     #[must_use = "what was recorded is gone from the pool"]
     pub fn take_recording(&self) -> Option<Recording> {
         self.registry.take_recording()
@@ -166,7 +137,7 @@ impl Pool {
             let (result, recording) = record::record(worker, |_| f());
             (result, recording, cost)
         });
-        let profile = recording.profile(Profile::BURDEN, Duration::from_nanos(cost));
+        let profile = recording.profile(Profile::BURDEN, cost);
         (result, profile)
     }
 
@@ -177,17 +148,6 @@ impl Pool {
     /// the rest of it comes with the next call. The process has its number in the system, and each
     /// worker is a thread of it, by its index; spares come last. Time counts from when the pool was
     /// configured.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
-    /// pool.install(|| ());
-    /// let trace = pool.take_trace();
-    /// assert_eq!(trace.source.lost, 0);
-    /// println!("{}", trace.to_json()); // for https://ui.perfetto.dev
-    ///
-    /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert!(untraced.take_trace().is_empty());
-    /// ```
     #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()

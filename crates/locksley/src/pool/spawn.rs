@@ -11,11 +11,6 @@ use crate::task::spawn::{
 
 impl Pool {
     /// [`spawn`](crate::spawn()) into this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.spawn(|| 6 * 7).join(), 42);
-    /// ```
     pub fn spawn<F, T>(&self, task: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -25,11 +20,6 @@ impl Pool {
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.spawn_fifo(|| 7).join(), 7);
-    /// ```
     pub fn spawn_fifo<F, T>(&self, task: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -39,13 +29,6 @@ impl Pool {
     }
 
     /// [`spawn_detached`](crate::spawn_detached) into this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// pool.spawn_detached(move || sender.send(7).unwrap());
-    /// assert_eq!(receiver.recv(), Ok(7));
-    /// ```
     pub fn spawn_detached<F>(&self, task: F)
     where
         F: FnOnce() + Send + 'static,
@@ -54,13 +37,6 @@ impl Pool {
     }
 
     /// [`spawn_fifo_detached`](crate::spawn_fifo_detached) into this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// pool.spawn_fifo_detached(move || sender.send(7).unwrap());
-    /// assert_eq!(receiver.recv(), Ok(7));
-    /// ```
     pub fn spawn_fifo_detached<F>(&self, task: F)
     where
         F: FnOnce() + Send + 'static,
@@ -69,11 +45,6 @@ impl Pool {
     }
 
     /// [`spawn_near`](crate::spawn_near) into this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.spawn_near(1, || 7).join(), 7);
-    /// ```
     pub fn spawn_near<F, T>(&self, worker: usize, task: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -83,24 +54,11 @@ impl Pool {
     }
 
     /// [`worker_for_key`](crate::worker_for_key) of this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// assert!(pool.worker_for_key("tile 7") < 3);
-    /// assert_eq!(pool.worker_for_key("tile 7"), pool.worker_for_key("tile 7"));
-    /// ```
     pub fn worker_for_key<K: Hash + ?Sized>(&self, key: &K) -> usize {
         worker_for(self.registry.size(), key)
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast) to this pool's workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
-    /// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1 + 2);
-    /// ```
     pub fn spawn_broadcast<F>(&self, f: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -205,55 +205,18 @@ impl ThreadBuilder {
     }
 
     /// The worker's index.
-    ///
-    /// ```
-    /// use std::sync::Mutex;
-    ///
-    /// let indices = Mutex::new(Vec::new());
-    /// let builder = locksley::Pool::builder().workers(3);
-    /// let pool = builder.build_with(|thread| {
-    ///     indices.lock().unwrap().push(thread.index());
-    ///     thread.spawn()
-    /// });
-    /// assert!(pool.is_ok());
-    /// assert_eq!(indices.into_inner().unwrap(), [0, 1, 2]);
-    /// ```
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// The name that its thread should have: see
     /// [`Builder::thread_name`](crate::Builder::thread_name).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .thread_name(|index| format!("digger {index}"))
-    ///     .build_with(|thread| {
-    ///         let own = std::thread::Builder::new().name(thread.name());
-    ///         own.spawn(|| thread.run()).map(drop)
-    ///     })
-    ///     .unwrap();
-    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned)).unwrap();
-    /// assert!(name.starts_with("digger"));
-    /// ```
     pub fn name(&self) -> String {
         self.registry.config.thread_name(self.index)
     }
 
     /// The size that its thread's stack should have: see
     /// [`Builder::stack_size`](crate::Builder::stack_size).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .stack_size(1 << 20)
-    ///     .build_with(|thread| {
-    ///         assert_eq!(thread.stack_size(), Some(1 << 20));
-    ///         thread.spawn()
-    ///     });
-    /// assert!(pool.is_ok());
-    /// ```
     pub fn stack_size(&self) -> Option<usize> {
         self.registry.config.stack_size
     }
@@ -307,17 +270,6 @@ impl ThreadBuilder {
     /// # Errors
     ///
     /// If the operating system refuses the thread.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .build_with(|thread| {
-    ///         println!("{} starts", thread.name());
-    ///         thread.spawn()
-    ///     })
-    ///     .unwrap();
-    /// assert_eq!(pool.workers(), 2);
-    /// ```
     pub fn spawn(self) -> io::Result<()> {
         let registry = self.registry.clone();
         let handle = self.start()?;

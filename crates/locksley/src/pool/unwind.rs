@@ -8,7 +8,6 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use crate::observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 use crate::observe::stats::Observer;
 use crate::pool::Pool;
@@ -34,7 +33,6 @@ unwind_safe! {
     [] Builder;
     [] ThreadBuilder;
     [] Worker;
-    [] Recording;
     #[cfg(all(feature = "stats", not(loom)))]
     [] Observer;
     ['scope] Scope<'scope>;
@@ -42,21 +40,5 @@ unwind_safe! {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use std::panic::catch_unwind;
-
-    use crate::{CancelToken, Pool};
-
-    #[test]
-    fn what_a_program_holds_goes_through_catch_unwind() {
-        let pool = Pool::builder().workers(2).build().unwrap();
-        let token = CancelToken::new();
-        let caught = catch_unwind(|| {
-            pool.scope(|s| s.spawn(|_| token.cancel()));
-            pool.install(|| panic!("on purpose"))
-        });
-        assert!(caught.is_err() && token.is_cancelled());
-        let sum = pool.run(|worker| catch_unwind(|| worker.join(|_| 1, |_| 2)).ok());
-        assert_eq!(sum, Some((1, 2)), "the pool goes on");
-    }
-}
+#[path = "../../tests/unit/pool/unwind.rs"]
+mod tests;

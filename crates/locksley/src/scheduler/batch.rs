@@ -35,10 +35,10 @@ use crate::task::job::JobRef;
 /// Steals public forked jobs of `victim`: as many as the queue wants, but at least `least`.
 fn take(
     thief: &Worker,
-    queue: &mut Box<dyn LocalQueue>,
+    queue: &mut Box<dyn LocalQueue<JobRef>>,
     victim: &Worker,
     least: usize,
-    mut sink: impl FnMut(&mut Box<dyn LocalQueue>, JobRef),
+    mut sink: impl FnMut(&mut Box<dyn LocalQueue<JobRef>>, JobRef),
 ) -> Steal<usize> {
     let load = thief.load();
     let mut jobs = Vec::new();

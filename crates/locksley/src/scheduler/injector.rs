@@ -8,31 +8,16 @@
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 
+use locksley_strategy::Job;
+pub(crate) use locksley_strategy::UNKNOWN_OWNER;
+
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
 use crate::task::group_map::GroupMap;
 use crate::task::job::{GroupId, JobRef};
 
 /// A job, and the worker in whose queue it was pushed first.
-#[derive(Clone, Copy)]
-pub(crate) struct QueuedJob {
-    pub(crate) job: JobRef,
-    /// Whom to wake when it is done, should that one wait for it; [`UNKNOWN_OWNER`] if that is not
-    /// known.
-    pub(crate) owner: usize,
-}
-
-impl QueuedJob {
-    /// Returns `true` if it is a spawned job of this group.
-    pub(crate) fn is_spawned_in(&self, group: GroupId) -> bool {
-        // SAFETY: the caller has it, and has not executed it.
-        self.job.is_spawned() && unsafe { self.job.group() } == group
-    }
-}
-
-/// The owner of a job that has gone from one queue to another: it is looked for when it must be
-/// woken.
-pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
+pub(crate) type QueuedJob = locksley_strategy::QueuedJob<JobRef>;
 
 /// The queue, oldest first.
 pub(crate) struct Injector {

@@ -18,6 +18,7 @@ use locksley_policy::{
     Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
 };
 use locksley_queue::Steal;
+use locksley_strategy::outcome;
 use locksley_trace::Arrow;
 
 use crate::observe::stats::Event;
@@ -458,12 +459,4 @@ impl Worker {
 fn is_ghost(job: JobRef) -> bool {
     // SAFETY: the job was taken from a queue, and has not been executed.
     unsafe { job.is_ghost() }
-}
-
-pub(crate) fn outcome<T>(answer: &Steal<T>) -> Outcome {
-    match answer {
-        Steal::Success(_) => Outcome::Success,
-        Steal::Empty | Steal::Private => Outcome::Empty,
-        Steal::Retry => Outcome::Abort,
-    }
 }

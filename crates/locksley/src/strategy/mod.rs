@@ -1,9 +1,6 @@
 //! Which way of scheduling a pool follows.
 
-pub(crate) mod dealing;
 pub(crate) mod local_queue;
-pub(crate) mod sharing;
-pub(crate) mod steal_half;
 
 use std::fmt;
 use std::str::FromStr;

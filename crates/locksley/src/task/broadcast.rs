@@ -38,21 +38,11 @@ impl<'a> BroadcastContext<'a> {
     }
 
     /// The index of the worker that the closure runs on: from 0 to the number of workers.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
-    /// ```
     pub fn index(&self) -> usize {
         self.worker.index()
     }
 
     /// The number of workers, each of which runs the closure.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// assert_eq!(pool.broadcast(|context| context.num_workers()), [3, 3, 3]);
-    /// ```
     pub fn num_workers(&self) -> usize {
         self.worker.registry().size()
     }

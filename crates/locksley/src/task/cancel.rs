@@ -61,10 +61,6 @@ pub struct CancelToken {
 
 impl CancelToken {
     /// A token that is not cancelled.
-    ///
-    /// ```
-    /// assert!(!locksley::CancelToken::new().is_cancelled());
-    /// ```
     pub fn new() -> CancelToken {
         CancelToken::with_parent(None)
     }
@@ -79,37 +75,17 @@ impl CancelToken {
     }
 
     /// A token that is cancelled when this one is, or by itself.
-    ///
-    /// ```
-    /// let token = locksley::CancelToken::new();
-    /// let child = token.child();
-    /// token.cancel();
-    /// assert!(child.is_cancelled());
-    /// ```
     #[must_use]
     pub fn child(&self) -> CancelToken {
         CancelToken::with_parent(Some(self.node.clone()))
     }
 
     /// Cancels the token and its children, for good.
-    ///
-    /// ```
-    /// let token = locksley::CancelToken::new();
-    /// token.cancel();
-    /// assert!(token.clone().is_cancelled());
-    /// ```
     pub fn cancel(&self) {
         self.node.cancelled.store(true, Ordering::Release);
     }
 
     /// Returns `true` if the token, or one that it descends from, was cancelled.
-    ///
-    /// ```
-    /// let token = locksley::CancelToken::new();
-    /// assert!(!token.is_cancelled());
-    /// token.cancel();
-    /// assert!(token.is_cancelled());
-    /// ```
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.node.cancelled.load(Ordering::Acquire)
@@ -167,14 +143,6 @@ impl Scope<'_> {
     }
 
     /// Returns `true` if the scope was cancelled.
-    ///
-    /// ```
-    /// locksley::scope(|s| {
-    ///     assert!(!s.is_cancelled());
-    ///     s.cancel();
-    ///     assert!(s.is_cancelled());
-    /// });
-    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.token.get().is_some_and(CancelToken::is_cancelled)
     }
@@ -212,26 +180,5 @@ impl Scope<'_> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_cancelled_with_any_ancestor() {
-        let tokens: Vec<CancelToken> =
-            std::iter::successors(Some(CancelToken::new()), |last| Some(last.child()))
-                .take(5)
-                .collect();
-        tokens[2].cancel();
-        let cancelled: Vec<bool> = tokens.iter().map(CancelToken::is_cancelled).collect();
-        assert_eq!(cancelled, [false, false, true, true, true]);
-    }
-
-    #[test]
-    fn a_long_line_of_descendants_is_dropped_without_recursion() {
-        let mut token = CancelToken::new();
-        for _ in 0..1_000_000 {
-            token = token.child();
-        }
-        assert!(!token.is_cancelled());
-    }
-}
+#[path = "../../tests/unit/task/cancel.rs"]
+mod tests;

@@ -21,6 +21,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
 
 use locksley_queue::Word;
+pub(crate) use locksley_strategy::GroupId;
+use locksley_strategy::Job;
 
 use crate::scheduler::worker::Worker;
 use crate::task::blocks::Blocks;
@@ -77,19 +79,6 @@ impl Header {
     }
 }
 
-/// The identity of something that can be waited for: the address of a join's job or of a scope.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct GroupId(pub(crate) usize);
-
-impl GroupId {
-    /// The group of a task that has no waiter.
-    pub(crate) const NONE: GroupId = GroupId(0);
-
-    pub(crate) fn of<T>(thing: &T) -> GroupId {
-        GroupId(std::ptr::from_ref(thing).addr())
-    }
-}
-
 /// A reference to a job, in one word. The low bits say something about it:
 ///
 /// | bit | meaning |
@@ -124,41 +113,50 @@ unsafe impl Word for JobRef {
     }
 }
 
-impl JobRef {
-    /// Returns `true` if it was spawned, and not forked by a join.
+impl Job for JobRef {
     #[inline]
-    pub(crate) fn is_spawned(self) -> bool {
-        JobRef::is_spawned_word(self.into_word())
-    }
-
-    /// The same for a word in a queue, whatever has become of the job.
-    #[inline]
-    pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
+    fn is_spawned_word(word: *mut ()) -> bool {
         word.addr() & SPAWNED != 0
     }
 
-    /// Returns `true` if it was dealt.
     #[inline]
-    pub(crate) fn is_dealt(self) -> bool {
+    fn is_dealt(self) -> bool {
         self.into_word().addr() & DEALT != 0
     }
 
-    /// Returns `true` if it was dealt to its preferred worker.
     #[inline]
-    pub(crate) fn is_near(self) -> bool {
+    fn is_near(self) -> bool {
         self.into_word().addr() & NEAR != 0
     }
 
-    /// Tags the job as dealt; `near` if it goes to its preferred worker.
-    pub(crate) fn dealt(self, near: bool) -> JobRef {
+    fn dealt(self, near: bool) -> JobRef {
         let near = if near { NEAR } else { 0 };
         JobRef(self.0.map_addr(|addr| (addr | DEALT) | near))
     }
 
-    /// The same job, wherever it had better run.
     #[inline]
-    pub(crate) fn anywhere(self) -> JobRef {
+    fn anywhere(self) -> JobRef {
         self.without(NEAR)
+    }
+
+    #[inline]
+    unsafe fn group(self) -> GroupId {
+        // SAFETY: says the caller.
+        unsafe { JobRef::group(self) }
+    }
+
+    #[inline]
+    unsafe fn is_ghost(self) -> bool {
+        // SAFETY: says the caller.
+        unsafe { JobRef::is_ghost(self) }
+    }
+}
+
+impl JobRef {
+    /// Returns `true` if it was spawned, and not forked by a join.
+    #[inline]
+    pub(crate) fn is_spawned(self) -> bool {
+        <JobRef as Job>::is_spawned_word(self.into_word())
     }
 
     #[inline]
@@ -429,67 +427,5 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
 }
 
 #[cfg(all(test, loom))]
-mod models {
-    use locksley_queue::Steal;
-    use locksley_queue::split::{Embedded, TakenBack};
-    use loom::cell::UnsafeCell;
-    use loom::sync::Arc;
-    use loom::thread;
-
-    use super::*;
-
-    /// A join's frame and a thief: the same job, pushed, then taken back or stolen, executed
-    /// once, its result handed over by the latch.
-    ///
-    /// `execute` needs a worker, so the thief here does by hand what it does: takes the closure,
-    /// writes the result, sets the latch as its last touch.
-    #[test]
-    fn a_forked_job_is_run_once_and_its_result_seen() {
-        loom::model(|| {
-            let runs = Arc::new(UnsafeCell::new(0));
-            let counter = runs.clone();
-            // SAFETY: loom checks that the two who might run the closure do not race.
-            let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
-            let job = Arc::new(Shared(StackJob::new(body)));
-            let deque = Arc::new(Embedded::new());
-            let thief = deque.clone();
-            // SAFETY: this thread is the owner.
-            let (place, _) = unsafe { deque.push(job.0.as_ref()) };
-            let stolen = job.clone();
-            let robber = thread::spawn(move || {
-                thief.force();
-                if let Steal::Success(reference) = thief.steal() {
-                    assert!(reference == stolen.0.as_ref());
-                    // SAFETY: the job was stolen, so it is taken here and nowhere else.
-                    drop(unsafe { stolen.0.take() });
-                    // SAFETY: the frame reads the result only after the latch is set.
-                    unsafe { stolen.0.leave_result(Ok(())) };
-                    // SAFETY: the job is in an `Arc`.
-                    unsafe { Latch::set(stolen.0.latch(), || {}) };
-                }
-            });
-            // SAFETY: as above, and the job was not popped.
-            match unsafe { deque.take_back(place) } {
-                // SAFETY: the job is back, so it is taken here and nowhere else.
-                TakenBack::Yes | TakenBack::FromUnder => drop(unsafe { job.0.take() }),
-                TakenBack::No => {
-                    while !job.0.latch().probe() {
-                        thread::yield_now();
-                    }
-                    // SAFETY: the latch is set.
-                    assert!(unsafe { job.0.take_result() }.is_ok());
-                }
-            }
-            robber.join().unwrap();
-            // Each taker dropped the closure, and with it its reference to the counter.
-            assert_eq!(Arc::strong_count(&runs), 1, "taken twice, or never");
-        });
-    }
-
-    struct Shared<F, R>(StackJob<F, R>);
-
-    // SAFETY: what the two threads do with the job is what the test is about.
-    unsafe impl<F, R> Sync for Shared<F, R> {}
-    // SAFETY: as above.
-    unsafe impl<F, R> Send for Shared<F, R> {}
-}
+#[path = "../../tests/loom/task/job.rs"]
+mod models;

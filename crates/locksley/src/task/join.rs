@@ -26,12 +26,6 @@ impl FnContext {
     }
 
     /// Returns `true` if the closure runs on another thread than the caller of the join.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// let moved = pool.install(|| locksley::join_context(|a| a.migrated(), |b| b.migrated()));
-    /// assert_eq!(moved, (false, false), "there is no other worker");
-    /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -164,12 +158,6 @@ impl Worker {
     }
 
     /// [`join_context`](crate::join_context) on this worker.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// let migrated = pool.run(|worker| worker.join_context(|c| c.migrated(), |c| c.migrated()));
-    /// assert_eq!(migrated, (false, false));
-    /// ```
     #[inline]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where

@@ -22,16 +22,6 @@ use crate::task::panics::FirstPanic;
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
-/// ```
-/// let mut parts = [0; 4];
-/// locksley::scope(|s| {
-///     for (number, part) in parts.iter_mut().enumerate() {
-///         s.spawn(move |_| *part = number * number);
-///     }
-/// });
-/// assert_eq!(parts, [0, 1, 4, 9]);
-/// ```
-///
 /// It lies in the frame of its waiter, and its tasks know where. The frame stays until all of them
 /// are done.
 pub struct Scope<'scope> {

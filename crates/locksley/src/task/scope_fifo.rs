@@ -17,22 +17,6 @@ use crate::task::scope::Scope;
 use crate::task::spawn::with_current_registry;
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
-///
-/// ```
-/// use std::sync::Mutex;
-///
-/// let order = Mutex::new(Vec::new());
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// pool.install(|| {
-///     locksley::scope_fifo(|s| {
-///         for number in 0..3 {
-///             let order = &order;
-///             s.spawn_fifo(move |_| order.lock().unwrap().push(number));
-///         }
-///     });
-/// });
-/// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
-/// ```
 pub struct ScopeFifo<'scope> {
     scope: Scope<'scope>,
     /// A queue for each place of the pool.
@@ -55,16 +39,6 @@ impl<'scope> ScopeFifo<'scope> {
 
     /// Spawns a task, which may spawn more in the same scope. The oldest task of a worker starts
     /// first.
-    ///
-    /// ```
-    /// let mut halves = [0, 0];
-    /// let [left, right] = &mut halves;
-    /// locksley::scope_fifo(|s| {
-    ///     s.spawn_fifo(|_| *left = 1);
-    ///     s.spawn_fifo(|_| *right = 2);
-    /// });
-    /// assert_eq!(halves, [1, 2]);
-    /// ```
     pub fn spawn_fifo<F>(&self, task: F)
     where
         F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -78,21 +52,6 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// [`Scope::spawn_broadcast`].
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let workers = AtomicUsize::new(0);
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
-    /// pool.install(|| {
-    ///     locksley::scope_fifo(|s| {
-    ///         s.spawn_broadcast(|_, _| {
-    ///             workers.fetch_add(1, Ordering::Relaxed);
-    ///         });
-    ///     });
-    /// });
-    /// assert_eq!(workers.into_inner(), 3);
-    /// ```
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -105,39 +64,16 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// [`Scope::cancel`].
-    ///
-    /// ```
-    /// locksley::scope_fifo(|s| {
-    ///     s.cancel();
-    ///     s.spawn_fifo(|_| unreachable!("it is not started any more"));
-    /// });
-    /// ```
     pub fn cancel(&self) {
         self.scope.cancel();
     }
 
     /// [`Scope::is_cancelled`].
-    ///
-    /// ```
-    /// locksley::scope_fifo(|s| {
-    ///     assert!(!s.is_cancelled());
-    ///     s.cancel();
-    ///     assert!(s.is_cancelled());
-    /// });
-    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.scope.is_cancelled()
     }
 
     /// [`Scope::token`].
-    ///
-    /// ```
-    /// locksley::scope_fifo(|s| {
-    ///     let token = s.token();
-    ///     s.cancel();
-    ///     assert!(token.is_cancelled());
-    /// });
-    /// ```
     pub fn token(&self) -> CancelToken {
         self.scope.token()
     }
@@ -178,16 +114,6 @@ where
 }
 
 /// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
-///
-/// ```
-/// let here = std::thread::current().id();
-/// let mut done = false;
-/// locksley::in_place_scope_fifo(|s| {
-///     assert_eq!(std::thread::current().id(), here);
-///     s.spawn_fifo(|_| done = true);
-/// });
-/// assert!(done);
-/// ```
 pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,

@@ -100,12 +100,6 @@ where
 }
 
 /// [`spawn_fifo`] for a task without a handle: see [`spawn_detached`].
-///
-/// ```
-/// let (sender, receiver) = std::sync::mpsc::channel();
-/// locksley::spawn_fifo_detached(move || sender.send(7).unwrap());
-/// assert_eq!(receiver.recv(), Ok(7));
-/// ```
 pub fn spawn_fifo_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,

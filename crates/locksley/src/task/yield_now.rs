@@ -6,18 +6,6 @@ use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
 /// What came of giving way: see [`yield_now`].
-///
-/// ```
-/// use locksley::Yield;
-///
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// pool.install(|| {
-///     assert_eq!(locksley::yield_local(), Some(Yield::Idle), "nothing was spawned");
-///     let task = locksley::spawn(|| 7);
-///     assert_eq!(locksley::yield_local(), Some(Yield::Executed));
-///     assert_eq!(task.join(), 7);
-/// });
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Yield {
     /// A job was run.

@@ -11,6 +11,7 @@ mod flow_graphs;
 mod flow_programs;
 mod flows;
 mod forks;
+mod forms;
 mod futures;
 mod lifecycle;
 mod panics;

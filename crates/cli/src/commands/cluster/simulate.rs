@@ -117,9 +117,10 @@ impl Simulate {
             let text = format!("{name}:floor={workers}");
             text.parse::<Protocol>().map_err(Error::usage)
         });
-        let protocols = match self.protocol.is_empty() {
-            true => usual.into_iter().collect::<Result<_, _>>()?,
-            false => self.protocol.clone(),
+        let protocols = if self.protocol.is_empty() {
+            usual.into_iter().collect::<Result<_, _>>()?
+        } else {
+            self.protocol.clone()
         };
         let mut clusters = Vec::new();
         for &hosts in self.hosts.0.iter().rev() {

@@ -119,21 +119,11 @@ impl std::error::Error for GraphError {}
 
 impl<'g> Graph<'g> {
     /// A graph without nodes.
-    ///
-    /// ```
-    /// locksley::flow::Graph::new().build().unwrap().run();
-    /// ```
     pub fn new() -> Graph<'g> {
         Graph::default()
     }
 
     /// Adds a node that runs a closure.
-    ///
-    /// ```
-    /// let mut graph = locksley::flow::Graph::new();
-    /// graph.task("greet", || println!("hello"));
-    /// graph.build().unwrap().run();
-    /// ```
     pub fn task(&mut self, name: impl Into<String>, task: impl Fn() + Send + Sync + 'g) -> NodeId {
         self.add(name.into(), Action::Task(Box::new(task)))
     }
@@ -270,13 +260,6 @@ impl<'g> Graph<'g> {
 /// A [`Graph`] that was checked, and can run.
 ///
 /// Prints as a graph for Graphviz; dashed arrows are those among which a condition chooses.
-///
-/// ```
-/// let mut graph = locksley::flow::Graph::new();
-/// let (a, b) = (graph.task("a", || ()), graph.task("b", || ()));
-/// graph.edge(a, b);
-/// assert!(graph.build().unwrap().to_string().contains("n0 -> n1;"));
-/// ```
 pub struct Plan<'g> {
     graph: Graph<'g>,
     /// The nodes that come after none.

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::panic;
 
+use locksley_trace::recording::TaskGraph;
+
 use super::super::engine::answer;
 use super::super::helpers::{self, Offer, Work};
 use super::{Action, Node, Plan};
-use crate::observe::record::{self, RecordedTasks, TaskGraph};
+use crate::observe::record::{self, RecordedTasks};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 use crate::task::job::{Payload, catch, discard};
@@ -43,20 +45,6 @@ impl Plan<'_> {
     /// If a node panics, those after it do not run; the others do, and then the panic reaches the
     /// caller. Nothing waits for a node that waits for it, for circles were refused; so as long as
     /// something is left, something can run.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
-    ///
-    /// let runs = AtomicU32::new(0);
-    /// let mut graph = locksley::flow::Graph::new();
-    /// for n in 0..10 {
-    ///     graph.task(format!("task {n}"), || { runs.fetch_add(1, Ordering::Relaxed); });
-    /// }
-    /// let plan = graph.build().unwrap();
-    /// plan.run();
-    /// plan.run();
-    /// assert_eq!(runs.load(Ordering::Relaxed), 20);
-    /// ```
     pub fn run(&self) {
         crate::pool::on_worker(|worker| {
             let recorded = worker.is_recorded().then(|| self.record(worker)).flatten();
@@ -158,7 +146,7 @@ impl Work for Run<'_, '_> {
         };
         let result = catch(|| match self.record {
             None => act(),
-            Some(graph) => graph.run(worker, node, act),
+            Some(graph) => record::run_task(graph, worker, node, act),
         });
         answer(Some(worker));
         result.unwrap_or_else(End::Panicked)

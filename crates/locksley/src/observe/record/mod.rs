@@ -18,41 +18,36 @@
 //! ```
 //!
 //! A *strand* is what runs one after another: the caller of a join without what it forks, each of
-//! the two closures, a scope's body, a task of it. The worker that runs a strand has its *tape*,
-//! and stops the time on it when the strand forks, waits, or lets something else run. At the end
-//! the strand goes to where it was forked: a join's into the join's frame, which is there until
-//! both closures are done, a scope's task's into what it shares with the spawning strand. So the
-//! structure is that of the program, whichever worker ran which part of it, and a panic only ends a
-//! strand. What a worker runs beside it, on behalf of others, has no tape and is not recorded: two
-//! runs that are recorded at the same time do not see each other.
+//! the two closures, a scope's body, a task of it. The worker that runs a strand keeps it, and
+//! stops its time when the strand forks, waits, or lets something else run. At the end the strand
+//! goes to where it was forked: a join's into the join's frame, which is there until both closures
+//! are done, a scope's task's into what it shares with the spawning strand. So the structure is
+//! that of the program, whichever worker ran which part of it, and a panic only ends a strand. What
+//! a worker runs beside it, on behalf of others, is not recorded: two runs that are recorded at the
+//! same time do not see each other.
 //!
-//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default
+//! **Nothing is asked on the fast path.** A worker that records seals its deque (the default
 //! strategy's), so that the next fork goes the slow way, as those of every other strategy do; there
 //! is a branch for this. A push opens the deque again. What pushes while a strand runs is the
-//! strand's own spawns, after which the deque is sealed anew, and its forks, which leave the tape
+//! strand's own spawns, after which the deque is sealed anew, and its forks, which leave the strand
 //! and come back to it.
 //!
-//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written
-//! before the latch of the join, or the count of the scope, says that it is done, and read after
-//! that.
+//! **Who sees what.** A strand under way is its worker's alone. A strand that another worker has
+//! run is written before the latch of the join, or the count of the scope, says that it is done,
+//! and read after that.
 //!
 //! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their
 //! handles are waited for. **Tasks of a flow** are recorded one by one, with what each waits for;
 //! who helps whom is left out.
 //!
-//! **What has no tape is not recorded**: tasks that are spawned from outside of the pool, and
-//! scopes whose body runs there.
-
-mod graph;
-mod recording;
+//! **Not recorded** are tasks that are spawned from outside of the pool, and scopes whose body
+//! runs there.
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-pub(crate) use graph::Node;
-pub use recording::Recording;
-pub(crate) use recording::TaskGraph;
-use recording::{Item, Slot, Strand};
+use locksley_trace::recording::{Item, Recording, Slot, Strand, TaskGraph};
 
 use crate::machine::clock::Instant;
 use crate::machine::insertion;
@@ -61,12 +56,12 @@ use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, StackJob};
 use crate::task::join::Erased;
 
-/// Where a worker has its tape. The owner's alone.
+/// The strand that a worker records, if it does. The owner's alone.
 #[derive(Default)]
-pub(crate) struct Deck {
-    tape: Cell<Option<ActiveStrand>>,
+pub(crate) struct CurrentStrand {
+    active: Cell<Option<ActiveStrand>>,
     /// Set if there is one.
-    runs: Cell<bool>,
+    is_set: Cell<bool>,
 }
 
 /// A strand under way.
@@ -95,21 +90,21 @@ impl Worker {
     /// Returns `true` if the worker runs a strand that is recorded.
     #[inline]
     pub(crate) fn is_recorded(&self) -> bool {
-        self.deck.runs.get()
+        self.strand.is_set.get()
     }
 
-    /// Takes the tape away.
-    fn take_tape(&self) -> Option<ActiveStrand> {
-        if self.deck.runs.replace(false) {
+    /// Takes the strand away.
+    fn take_strand(&self) -> Option<ActiveStrand> {
+        if self.strand.is_set.replace(false) {
             self.unseal();
         }
-        self.deck.tape.take()
+        self.strand.active.take()
     }
 
-    /// Puts a tape in, and sends the next fork the slow way if there is one.
-    fn put_tape(&self, tape: Option<ActiveStrand>) {
-        self.deck.runs.set(tape.is_some());
-        self.deck.tape.set(tape);
+    /// Sets the strand, and sends the next fork the slow way if there is one.
+    fn set_strand(&self, active: Option<ActiveStrand>) {
+        self.strand.is_set.set(active.is_some());
+        self.strand.active.set(active);
         if self.is_recorded() {
             self.seal();
         }
@@ -119,8 +114,8 @@ impl Worker {
 /// The runs that a pool has recorded.
 pub(crate) struct Recorder {
     runs: Mutex<Vec<Arc<Strand>>>,
-    /// How many nanoseconds an empty strand is recorded to take. Measured before the first run.
-    cost: OnceLock<u64>,
+    /// How long an empty strand is recorded to take. Measured before the first run.
+    cost: OnceLock<Duration>,
 }
 
 impl Recorder {
@@ -134,8 +129,8 @@ impl Recorder {
     /// What was recorded since the last call.
     pub(crate) fn take(&self) -> Option<Recording> {
         let runs = std::mem::take(&mut *lock(&self.runs));
-        let cost = self.cost.get().copied().unwrap_or(0);
-        (!runs.is_empty()).then(|| Recording::of(runs, cost))
+        let cost = self.cost.get().copied().unwrap_or_default();
+        (!runs.is_empty()).then(|| Recording::new(runs, cost))
     }
 }
 
@@ -144,10 +139,10 @@ impl Recorder {
     /// with another one. Inside of a fork that is the forked strand alone.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn split_run(&self, worker: &Worker) {
-        if let Some(mut tape) = worker.take_tape() {
-            tape.stop();
-            lock(&self.runs).push(Arc::new(tape.strand));
-            worker.put_tape(Some(ActiveStrand::start()));
+        if let Some(mut active) = worker.take_strand() {
+            active.stop();
+            lock(&self.runs).push(Arc::new(active.strand));
+            worker.set_strand(Some(ActiveStrand::start()));
         }
     }
 }
@@ -180,12 +175,12 @@ pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Re
     let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, &mut into_arc(&part.body), || f(worker));
     let run = part.body.get().cloned().unwrap_or_default();
-    (result, Recording::of(vec![run], 0))
+    (result, Recording::new(vec![run], Duration::ZERO))
 }
 
-/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the
-/// median of some.
-pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
+/// How long a strand in which nothing happens is recorded to take, here and now: the median of
+/// some.
+pub(crate) fn cost_of_a_strand(worker: &Worker) -> Duration {
     let pause = Pause::now(worker);
     let mut times = [0; 63];
     for time in &mut times {
@@ -193,7 +188,7 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
     }
     drop(pause);
     insertion::sort_by(&mut times, |one, other| one < other);
-    times[times.len() / 2]
+    Duration::from_nanos(times[times.len() / 2])
 }
 
 /// Runs a strand, and leaves what was recorded to `keep`, though it panics.
@@ -212,8 +207,8 @@ struct Running<'r> {
 impl<'r> Running<'r> {
     #[inline(never)]
     fn start(worker: &'r Worker, keep: &'r mut dyn FnMut(Strand)) -> Running<'r> {
-        let outer = worker.take_tape();
-        worker.put_tape(Some(ActiveStrand::start()));
+        let outer = worker.take_strand();
+        worker.set_strand(Some(ActiveStrand::start()));
         Running {
             worker,
             outer,
@@ -225,11 +220,11 @@ impl<'r> Running<'r> {
 impl Drop for Running<'_> {
     #[inline(never)]
     fn drop(&mut self) {
-        if let Some(mut tape) = self.worker.take_tape() {
-            tape.stop();
-            (self.keep)(tape.strand);
+        if let Some(mut active) = self.worker.take_strand() {
+            active.stop();
+            (self.keep)(active.strand);
         }
-        self.worker.put_tape(self.outer.take());
+        self.worker.set_strand(self.outer.take());
     }
 }
 
@@ -238,10 +233,10 @@ pub(crate) struct Pause<'w>(Option<(&'w Worker, ActiveStrand)>);
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        if let Some((worker, mut tape)) = self.0.take() {
+        if let Some((worker, mut active)) = self.0.take() {
             // Time counts again from here.
-            tape.since = Instant::now();
-            worker.put_tape(Some(tape));
+            active.since = Instant::now();
+            worker.set_strand(Some(active));
         }
     }
 }
@@ -259,15 +254,15 @@ pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
 impl Pause<'_> {
     #[cold]
     fn now(worker: &Worker) -> Pause<'_> {
-        Pause(worker.take_tape().map(|mut tape| {
-            tape.stop();
-            (worker, tape)
+        Pause(worker.take_strand().map(|mut active| {
+            active.stop();
+            (worker, active)
         }))
     }
 
     /// The strand that is left, if one is.
     fn strand(&mut self) -> Option<&mut Strand> {
-        self.0.as_mut().map(|(_, tape)| &mut tape.strand)
+        self.0.as_mut().map(|(_, active)| &mut active.strand)
     }
 }
 
@@ -346,7 +341,7 @@ impl Drop for Enclosing<'_> {
     fn drop(&mut self) {
         let body = self.body.take().unwrap_or_default();
         if let Some(outer) = self.outer.strand() {
-            outer.push(Item::Scope(self.scope, body));
+            outer.push(Item::Scope(self.scope.0, body));
         }
     }
 }
@@ -366,7 +361,7 @@ impl Spawned {
     /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
     #[cold]
     pub(crate) fn note(worker: &Worker, scope: GroupId) -> Spawned {
-        Spawned::note_as(worker, |slot| Item::ScopeTask(scope, slot))
+        Spawned::note_as(worker, |slot| Item::ScopeTask(scope.0, slot))
     }
 
     /// Notes that a worker, which runs a strand that is recorded, spawns a task on its own.
@@ -413,11 +408,14 @@ pub(crate) fn note_unordered(worker: &Worker) {
     }
 }
 
-impl TaskGraph {
-    /// Runs a task of the graph.
-    pub(crate) fn run<R>(&self, worker: &Worker, task: usize, f: impl FnOnce() -> R) -> R {
-        strand(worker, &mut into_slot(&self.strands[task - self.first]), f)
-    }
+/// Runs a task of a graph.
+pub(crate) fn run_task<R>(
+    graph: &TaskGraph,
+    worker: &Worker,
+    task: usize,
+    f: impl FnOnce() -> R,
+) -> R {
+    strand(worker, &mut into_slot(graph.slot(task)), f)
 }
 
 /// The tasks of a flow under way, and the strand that waits for them.

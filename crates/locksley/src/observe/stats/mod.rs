@@ -14,115 +14,17 @@
 //! and its methods no body.
 
 #[cfg(all(feature = "stats", not(loom)))]
-mod report;
+mod observer;
 
 #[cfg(all(feature = "stats", not(loom)))]
-pub use report::{Observer, Stats, WorkerStats};
+pub use observer::Observer;
 
-macro_rules! events {
-    ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
-        /// Something that is counted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[cfg_attr(
-            not(all(feature = "stats", not(loom))),
-            allow(dead_code, reason = "what is copied from elsewhere is not copied then")
-        )]
-        pub(crate) enum Event {
-            $($(#[doc = $doc])* $event,)*
-        }
-
-        /// Generates the public face of the counters, whose fields these are.
-        #[cfg(all(feature = "stats", not(loom)))]
-        macro_rules! with_events {
-            ($action:ident) => {
-                $action! { $($(#[doc = $doc])* $event, $field, $head;)* }
-            };
-        }
-        #[cfg(all(feature = "stats", not(loom)))]
-        use with_events;
-    };
-}
-
-events! {
-    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs
-    /// itself is not counted.
-    Task, tasks, "tasks";
-    /// Attempts to steal.
-    Attempt, steal_attempts, "attempts";
-    /// Searches in which a policy chose whom to try first, and it was tried. Contained in
-    /// `steal_attempts`.
-    Chosen, chosen, "chosen";
-    /// Searches that a policy skipped.
-    Skipped, skipped, "skipped";
-    /// Attempts that got a job.
-    Stolen, steals, "steals";
-    /// Attempts that found nothing.
-    Empty, empty, "empty";
-    /// Attempts that another thief, or the owner, got in the way of.
-    Retried, retried, "retried";
-    /// Attempts that found only private work (strategy `semi-private`), or after which the victim
-    /// was asked to deal (strategy `dealing`).
-    Private, private, "private";
-    /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
-    Leapfrogged, leapfrogged, "leapfrog";
-    /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
-    /// Contained in `steal_attempts`.
-    Balanced, balanced, "balanced";
-    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by
-    /// balancing (strategy `steal-half`).
-    BatchStolen, batch_stolen, "batch";
-    /// Jobs offered to an idle worker (strategy `sharing`).
-    Offered, offered, "offered";
-    /// Attempts to offer a job that found no idle worker (strategy `sharing`).
-    Refused, refused, "refused";
-    /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
-    Mailed, mailed, "mailed";
-    /// Offers of others that the worker took up: each is a job (strategy `sharing`).
-    Accepted, accepted, "accepted";
-    /// Offers of others whose job had been taken meanwhile (strategy `sharing`).
-    Late, late, "late";
-    /// Pointers in the worker's queue to jobs that others had accepted, when a worker took them
-    /// (strategy `sharing`).
-    Ghost, ghosts, "ghosts";
-    /// Jobs dealt to other workers (strategy `dealing`).
-    Dealt, dealt, "dealt";
-    /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
-    Kept, kept, "kept";
-    /// Jobs of others that the worker took from its buffers (strategy `dealing`).
-    Collected, collected, "collected";
-    /// Jobs that the worker had dealt to others and took back, because it waited for them (strategy
-    /// `dealing`).
-    Recalled, recalled, "recalled";
-    /// Jobs that the worker spawned near some worker (strategy `dealing`).
-    Near, near, "near";
-    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy
-    /// `dealing`).
-    Hit, hits, "hits";
-    /// Jobs handed to the pool's queue.
-    Handed, handed, "handed";
-    /// Jobs made public on demand (strategy `semi-private`).
-    Exposed, exposed, "exposed";
-    /// Sequentially consistent fences in the queues.
-    Fence, fences, "fences";
-    /// Atomic read-modify-writes in the queues: compare-and-swap, swap, fetch-and-add.
-    Rmw, rmws, "rmws";
-    /// `membarrier` system calls: of steals, and before sleeping.
-    Membarrier, membarriers, "membarriers";
-    /// Times that the worker blocked: out of work, or waiting for what another one does.
-    Park, parks, "parks";
-    /// Sleeping workers that this one woke.
-    Woken, woken, "woken";
-    /// Exposures that this worker forced on a victim which did not answer.
-    Forced, forced, "forced";
-    /// Waits in which this worker took any work, because no spare could take its place.
-    NoSpare, no_spare, "no spare";
-    /// Spare workers that this one called up.
-    Spare, spares, "spares";
-}
+pub(crate) use locksley_trace::stats::Event;
 
 #[cfg(all(feature = "stats", not(loom)))]
 mod on {
-    use super::{Event, WorkerStats, report};
+    use locksley_trace::stats::{self, Event, WorkerStats};
+
     use crate::strategy::local_queue::TransferCounts;
     use crate::sync::{AtomicU64, Ordering};
 
@@ -130,7 +32,7 @@ mod on {
     #[derive(Debug)]
     #[repr(align(128))]
     pub(crate) struct Counters {
-        counts: [AtomicU64; report::EVENTS],
+        counts: [AtomicU64; stats::EVENTS],
         depth: AtomicU64,
         deepest: AtomicU64,
     }

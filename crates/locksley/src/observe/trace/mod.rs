@@ -8,7 +8,8 @@
 //!
 //! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of
 //! its own ([`Ring`]), over the oldest entries. A caller that wants the trace reads the rings while
-//! the workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
+//! the workers go on, and makes slices and arrows of the entries
+//! ([`Timeline`]). What was overwritten
 //! before it was read is counted as lost.
 //!
 //! **What is noted**: jobs that came from a queue, the pool's queue or the mail, not what a join
@@ -19,75 +20,67 @@
 //! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch
 //! on whether there is a tracer.
 
-mod render;
 mod ring;
 
 use std::cell::Cell;
 
-use locksley_trace::{Activity, Arrow};
+use locksley_trace::timeline::{self, Entry, Timeline, What};
+use locksley_trace::{Activity, Arrow, Trace};
 
-pub(crate) use render::Tracing;
 use ring::Ring;
 
-use crate::machine::clock::Instant;
+use crate::machine::clock::{Instant, wall_clock};
+use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
+use crate::sync::{Mutex, lock};
 
-/// One thing that a worker noted. As a word:
-///
-/// | bits | meaning |
-/// |---|---|
-/// | 0-1 | begin, end or move |
-/// | 2-3 | the activity, or how something moved |
-/// | 8-23 | how many activities are around this one |
-/// | 24-39 | the load of the worker, or of the one it moved from; at most 65535 |
-/// | 40-63 | the worker that it moved from |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    what: What,
-    depth: u16,
-    load: u16,
+const _: () = assert!(crate::pool::config::MOST_WORKERS < timeline::MOST_INDEX);
+
+/// What a pool needs to trace its workers.
+pub(crate) struct Tracing {
+    capacity: usize,
+    start: Instant,
+    /// When that was, in microseconds since 1970.
+    origin: Option<u64>,
+    /// What has been read.
+    timeline: Mutex<Timeline>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Begin(Activity),
-    End(Activity),
-    /// A job came from this worker.
-    Moved(Arrow, usize),
-}
-
-const BEGIN: u64 = 0;
-const END: u64 = 1;
-const UNKNOWN_OWNER: u64 = 2;
-
-/// The most that a worker's index can be in an entry: far beyond what a pool can start.
-const MOST_INDEX: usize = (1 << 24) - 1;
-
-const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
-const _: () = assert!(crate::pool::config::MOST_WORKERS < MOST_INDEX);
-
-impl Entry {
-    fn to_word(self) -> u64 {
-        let (kind, which, who) = match self.what {
-            What::Begin(activity) => (BEGIN, activity as u64, 0),
-            What::End(activity) => (END, activity as u64, 0),
-            What::Moved(how, from) => (UNKNOWN_OWNER, how as u64, from.min(MOST_INDEX) as u64),
-        };
-        let (depth, load) = (u64::from(self.depth), u64::from(self.load));
-        kind | which << 2 | depth << 8 | load << 24 | who << 40
+impl Tracing {
+    /// Traces with so many entries for each worker.
+    pub(crate) fn new(capacity: usize) -> Tracing {
+        Tracing {
+            capacity,
+            start: Instant::now(),
+            origin: wall_clock(),
+            timeline: Mutex::new(Timeline::default()),
+        }
     }
 
-    fn from_word(word: u64) -> Entry {
-        let which = (word >> 2 & 3) as usize;
-        Entry {
-            what: match word & 3 {
-                BEGIN => What::Begin(Activity::ALL[which]),
-                END => What::End(Activity::ALL[which]),
-                _ => What::Moved(Arrow::ALL[which], (word >> 40) as usize),
-            },
-            depth: (word >> 8) as u16,
-            load: (word >> 24) as u16,
-        }
+    /// A tracer for a worker.
+    pub(crate) fn tracer(&self) -> Tracer {
+        Tracer::new(self.capacity, self.start)
+    }
+
+    /// What the workers have noted since the last call.
+    pub(crate) fn take(&self, registry: &Registry) -> Trace {
+        let mut timeline = lock(&self.timeline);
+        let now = self.start.elapsed().as_nanos() as u64;
+        let workers = (0..registry.workers()).map(|index| registry.worker(index));
+        let tracers = workers.filter_map(|worker| worker.tracer.as_ref());
+        let runs = tracers.enumerate();
+        let runs = runs.map(|(index, tracer)| tracer.ring.read(timeline.next(index)));
+        let (runs, workers) = (runs.collect(), registry.size());
+        let strategy = registry.config.strategy.shown();
+        let names = timeline::Names {
+            process: format!("locksley {strategy}, {workers} workers"),
+            pid: std::process::id(),
+            workers,
+        };
+        let mut trace = Trace::new();
+        trace.source.origin = self.origin;
+        timeline.draw(runs, now, names, &mut trace);
+        trace
     }
 }
 
@@ -225,26 +218,6 @@ impl Worker {
             // The thief has touched it just now.
             let left = self.registry().worker(from).load();
             tracer.note(What::Moved(how, from), left);
-        }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_fits_into_a_word() {
-        let begins = Activity::ALL.map(What::Begin).into_iter();
-        let ends = Activity::ALL.map(What::End);
-        let moves = Arrow::ALL.map(|how| What::Moved(how, MOST_INDEX));
-        for what in begins.chain(ends).chain(moves) {
-            for depth in [0, 7, u16::MAX] {
-                for load in [0, 9, u16::MAX] {
-                    let entry = Entry { what, depth, load };
-                    assert_eq!(Entry::from_word(entry.to_word()), entry);
-                }
-            }
         }
     }
 }

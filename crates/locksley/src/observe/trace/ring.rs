@@ -21,34 +21,18 @@
 //! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
 //! | G4 | read: second look | Relaxed | - | G2 orders it | none: nothing is weaker |
 
+use locksley_trace::timeline::{Run, Words};
+
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The most entries that a ring holds: 256 MiB.
 const MOST: usize = 1 << 24;
-
-/// What is written at once.
-pub(super) type Words = [u64; 2];
 
 /// The ring. Written by one, read by any.
 pub(super) struct Ring {
     slots: Box<[[AtomicU64; 2]]>,
     /// How many entries have been written.
     head: AtomicU64,
-}
-
-/// Entries, in the order in which they were written.
-#[derive(Debug)]
-pub(super) struct Run {
-    pub(super) entries: Vec<Words>,
-    /// The number of the first one.
-    pub(super) first: u64,
-}
-
-impl Run {
-    /// The number of the entry that will come next.
-    pub(super) fn next(&self) -> u64 {
-        self.first + self.entries.len() as u64
-    }
 }
 
 impl Ring {
@@ -100,84 +84,9 @@ impl Ring {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_are_kept_and_no_more_than_there_is_room_for() {
-        for capacity in [1, 2, 7] {
-            let ring = Ring::new(capacity);
-            for number in 0..20_u64 {
-                let run = ring.read(0);
-                assert_eq!(run.next(), number);
-                assert_eq!(run.entries.len() as u64, number.min(capacity as u64));
-                let expected: Vec<Words> = (run.first..number).map(|n| [n, !n]).collect();
-                assert_eq!(run.entries, expected);
-                ring.push(number, [number, !number]);
-            }
-        }
-    }
-
-    #[test]
-    fn a_reader_goes_on_where_it_was() {
-        let ring = Ring::new(4);
-        let (mut next, mut number) = (0, 0);
-        for (written, lost) in [(3, 0), (4, 0), (0, 0), (9, 5), (1, 0)] {
-            for _ in 0..written {
-                ring.push(number, [0, 0]);
-                number += 1;
-            }
-            let run = ring.read(next);
-            assert_eq!(run.first - next, lost);
-            assert_eq!(run.entries.len() as u64, written - lost);
-            next = run.next();
-        }
-    }
-
-    #[test]
-    fn a_reader_beside_a_writer_sees_whole_entries() {
-        let (ring, last) = (Ring::new(3), 100_000);
-        std::thread::scope(|threads| {
-            threads.spawn(|| (0..last).for_each(|number| ring.push(number, [number, !number])));
-            let mut next = 0;
-            while next < last {
-                let run = ring.read(next);
-                for (&words, number) in run.entries.iter().zip(run.first..) {
-                    assert_eq!(words, [number, !number]);
-                }
-                next = run.next();
-            }
-        });
-    }
-}
+#[path = "../../../tests/unit/observe/trace/ring.rs"]
+mod tests;
 
 #[cfg(all(test, loom))]
-mod models {
-    use loom::sync::Arc;
-    use loom::thread;
-
-    use super::*;
-
-    /// A ring of one entry, written over and over: whatever a reader gets is whole, and in its
-    /// place.
-    #[test]
-    fn a_reader_sees_whole_entries() {
-        loom::model(|| {
-            let ring = Arc::new(Ring::new(1));
-            let writer = ring.clone();
-            let writer = thread::spawn(move || {
-                for number in 0..3 {
-                    writer.push(number, [number, !number]);
-                }
-            });
-            let run = ring.read(0);
-            assert!(run.entries.len() <= 1);
-            for (&words, number) in run.entries.iter().zip(run.first..) {
-                assert_eq!(words, [number, !number]);
-            }
-            writer.join().unwrap();
-            let run = ring.read(run.next());
-            assert_eq!(run.next(), 3);
-        });
-    }
-}
+#[path = "../../../tests/loom/observe/trace/ring.rs"]
+mod models;

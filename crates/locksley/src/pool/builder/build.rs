@@ -103,7 +103,7 @@ impl Builder {
             if config.use_current_thread {
                 return Err(BuildError::Dedicated);
             }
-            // See `strategy::dealing::dedicated`.
+            // See `locksley_strategy::DedicatedQueue`.
             config.waiting = Waiting::TakeAny;
         }
         if let Some(pinner) = &config.pinner {

@@ -134,11 +134,6 @@ impl Builder {
     /// tasks that run at the same time never have the same one. A worker that waits, and finds no
     /// job that descends from what it waits for, then takes any job, as with [`Waiting::TakeAny`].
     /// [`Waiting::TakeAny`] and [`Waiting::Own`] have no spares.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.num_spares()), 0);
-    /// ```
     pub fn spares(mut self, spares: usize) -> Self {
         self.config.spares = Some(spares);
         self
@@ -208,23 +203,12 @@ impl Builder {
 
     /// The number of processors for the pool's workers. It decides how long a thread outside of the
     /// pool spins before it parks. The default is the number of CPUs that this process may use.
-    ///
-    /// ```
-    /// // Tasks that mostly wait for something else than a processor: eight at a time.
-    /// let pool = locksley::Pool::builder().workers(8).processors(8).build().unwrap();
-    /// assert_eq!(pool.install(|| 6 * 7), 42);
-    /// ```
     pub fn processors(mut self, processors: usize) -> Self {
         self.config.processors = Some(processors.max(1));
         self
     }
 
     /// The seed of the random choice of victims. The default is a constant.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).seed(7).build().unwrap();
-    /// assert_eq!(pool.install(|| 6 * 7), 42);
-    /// ```
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = seed;
         self
@@ -257,11 +241,6 @@ impl Builder {
     /// waits, except those of its own scope. The default is 128, which leaves each of them 16 KiB
     /// of a thread's usual stack of 2 MiB. If no spare is left, a worker goes beyond the limit; the
     /// statistics count that as `no_spare`.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
     pub fn depth_limit(mut self, depth: usize) -> Self {
         self.config.depth_limit = depth;
         self

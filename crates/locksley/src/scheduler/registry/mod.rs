@@ -13,12 +13,12 @@ use std::thread;
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
 use locksley_trace::Trace;
+use locksley_trace::recording::Recording;
 
 use crate::machine::clock::Instant;
 use crate::machine::jobserver::Jobserver;
 use crate::machine::share::Share;
 use crate::machine::topology::allowed_now;
-use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::config::Config;
 use crate::pool::process;
@@ -299,13 +299,13 @@ impl Registry {
 
     /// What has been counted so far.
     #[cfg(all(feature = "stats", not(loom)))]
-    pub(crate) fn stats(&self) -> crate::observe::stats::Stats {
+    pub(crate) fn stats(&self) -> locksley_trace::stats::Stats {
         if let Some(worker) = Worker::current_in(self) {
             worker.publish_counts();
         }
         let workers = self.workers_in(0..self.workers());
         let snapshots = workers.map(|worker| worker.counters.snapshot());
-        crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+        locksley_trace::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
     /// What the workers have noted since the last call, if that is traced.

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use locksley_strategy::Job;
 use locksley_trace::Activity;
 
 use super::Registry;

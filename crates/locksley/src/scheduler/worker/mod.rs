@@ -15,7 +15,7 @@ use locksley_queue::split::Embedded;
 
 use self::attention::Generosity;
 use self::steal::Asked;
-use crate::observe::record::Deck;
+use crate::observe::record::CurrentStrand;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::config::Config;
@@ -63,7 +63,7 @@ pub struct Worker {
     /// request is how others ask for the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
     /// What a strategy has besides. The owner's alone.
-    local_queue: UnsafeCell<Option<Box<dyn LocalQueue>>>,
+    local_queue: UnsafeCell<Option<Box<dyn LocalQueue<JobRef>>>>,
     /// Whether forks go to the queue too.
     reference: bool,
     /// How many items to expose on request.
@@ -91,7 +91,7 @@ pub struct Worker {
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     /// What is recorded of what it runs. The owner's alone.
-    pub(crate) deck: Deck,
+    pub(crate) strand: CurrentStrand,
     pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
@@ -114,7 +114,7 @@ pub struct Worker {
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
     thread: OnceLock<Thread>,
-    stealer: Option<Box<dyn StealHandle>>,
+    stealer: Option<Box<dyn StealHandle<JobRef>>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
     pub(crate) tracer: Option<Tracer>,
 }
@@ -150,7 +150,7 @@ impl Worker {
             summoned: Cell::new(false),
             open: Cell::new(false),
             helping: Cell::new(0),
-            deck: Deck::default(),
+            strand: CurrentStrand::default(),
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
@@ -212,7 +212,6 @@ impl Worker {
     }
 
     /// Makes the calling thread no worker: it is that of a forked process, which has no pool yet.
-    #[cfg(all(target_os = "linux", not(loom)))]
     pub(crate) fn forget_current() {
         CURRENT.set(ptr::null());
     }

@@ -148,7 +148,7 @@ impl Worker {
         clippy::mut_from_ref,
         reason = "the type is not `Sync`, and borrows are short"
     )]
-    pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue>> {
+    pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue<JobRef>>> {
         if !HAS_STRATEGIES {
             return None;
         }

@@ -1,5 +1,6 @@
 //! What a worker runs.
 
+use locksley_strategy::Job;
 use locksley_trace::Activity;
 
 use super::Worker;

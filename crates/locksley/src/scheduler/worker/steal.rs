@@ -41,7 +41,7 @@ impl Asked {
 
 impl Worker {
     /// The other side of the queue, unless it is the default strategy's. For other workers.
-    pub(crate) fn stealer(&self) -> Option<&dyn StealHandle> {
+    pub(crate) fn stealer(&self) -> Option<&dyn StealHandle<JobRef>> {
         self.stealer.as_deref().filter(|_| HAS_STRATEGIES)
     }
 

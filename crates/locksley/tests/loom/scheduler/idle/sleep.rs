@@ -1,0 +1,309 @@
+use locksley_queue::barrier;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::*;
+use crate::scheduler::idle::counts::{AtomicCounts, Counts};
+
+/// One worker pushes a job while another goes to sleep: either it is woken, or it does not
+/// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
+#[test]
+fn a_push_wakes_a_sleeper() {
+    loom::model(|| {
+        let state = Arc::new(SleepState::new());
+        let sleepers = Arc::new(AtomicCounts::new(0));
+        let deque = Arc::new(Embedded::new());
+        let sleeper = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                if deque.is_empty() {
+                    sleepers.begin_sleep(&state);
+                    leave_call(&deque);
+                    if !barrier::heavy() || !deque.is_empty() {
+                        sleepers.end_sleep(&state);
+                        return;
+                    }
+                    while state.is_asleep() {
+                        thread::park();
+                    }
+                    sleepers.end_sleep(&state);
+                }
+                assert!(!deque.is_empty(), "woken for nothing");
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            if deque.push(1_usize).1 && take_call(&deque).requested {
+                let chosen = sleepers.choose([((), &*state)].into_iter());
+                if chosen.is_some() {
+                    sleeper.thread().unpark();
+                }
+            }
+        }
+        sleeper.join().unwrap();
+        assert_eq!(sleepers.get().asleep(), 0);
+    });
+}
+
+type Asleep = (Arc<SleepState>, Arc<AtomicCounts>, Arc<Embedded<usize>>);
+
+/// A worker asleep, the counts of its pool, and the deque of another one, which it has called.
+fn asleep() -> Asleep {
+    let (state, sleepers) = (SleepState::new(), AtomicCounts::new(0));
+    let deque = Embedded::new();
+    sleepers.begin_sleep(&state);
+    leave_call(&deque);
+    (Arc::new(state), Arc::new(sleepers), Arc::new(deque))
+}
+
+/// A worker that was woken to search sees the job that it was woken for.
+#[test]
+fn who_is_woken_sees_why() {
+    loom::model(|| {
+        let (state, sleepers, deque) = asleep();
+        let woken = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                if sleepers.end_sleep(&state).to_search {
+                    fence(Ordering::Acquire); // [Z6]
+                    assert!(!deque.is_empty(), "woken for nothing");
+                }
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            deque.push(1_usize);
+            take_call(&deque);
+        }
+        sleepers.wake_to_search(&state);
+        woken.join().unwrap();
+    });
+}
+
+/// A pusher wakes no other worker while one is on its way: that one sees the job.
+#[test]
+fn a_push_behind_a_summons_is_seen() {
+    loom::model(|| {
+        let (state, sleepers, deque) = asleep();
+        assert!(sleepers.wake_to_search(&state));
+        let woken = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                assert!(sleepers.end_sleep(&state).to_search);
+                !deque.is_empty()
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            deque.push(1_usize);
+            take_call(&deque);
+        }
+        let waits = sleepers.summoned() > 0;
+        let seen = woken.join().unwrap();
+        assert!(seen || !waits, "each leaves the job to the other");
+    });
+}
+
+/// A waker that comes too late leaves no summons that a pusher relies on.
+#[test]
+fn a_summons_that_fails_is_not_relied_on() {
+    loom::model(|| {
+        let (state, sleepers, deque) = asleep();
+        let waker = {
+            let (state, sleepers) = (state.clone(), sleepers.clone());
+            thread::spawn(move || sleepers.wake_to_search(&state))
+        };
+        let sleeper = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                sleepers.end_sleep(&state);
+                fence(Ordering::SeqCst); // [K6]
+                !deque.is_empty()
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            deque.push(1_usize);
+            take_call(&deque);
+        }
+        let relied = sleepers.summoned() > 0;
+        let seen = sleeper.join().unwrap();
+        waker.join().unwrap();
+        assert!(
+            seen || !relied,
+            "the job is left to a worker that has looked"
+        );
+    });
+}
+
+/// A pusher leaves its job to a worker that naps: that one sees it when it looks.
+#[test]
+fn a_push_that_is_left_to_a_nap_is_seen() {
+    loom::model(|| {
+        let (_, sleepers, deque) = asleep();
+        for _ in 0..3 {
+            sleepers.note_search(false);
+        }
+        sleepers.begin_nap();
+        let napper = {
+            let (sleepers, deque) = (sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                sleepers.end_nap();
+                !deque.is_empty()
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            deque.push(1_usize);
+            take_call(&deque);
+        }
+        let left = sleepers.leaves_to_nap();
+        let seen = napper.join().unwrap();
+        assert!(seen || !left, "each leaves the job to the other");
+    });
+}
+
+/// A pusher clears its call and leaves its job to a napper. After that, either its next push
+/// sees a call again, or the napper sees that push before it sleeps.
+#[test]
+fn a_call_that_is_left_to_a_napper_comes_back() {
+    loom::model(|| {
+        let (_, sleepers, deque) = asleep();
+        sleepers.begin_nap();
+        let napper = {
+            let (sleepers, deque) = (sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                sleepers.end_nap();
+                leave_call(&deque);
+                barrier::heavy() && deque.is_empty()
+            })
+        };
+        // SAFETY: this thread is the owner, for all of these.
+        let called = unsafe {
+            let (_, called) = deque.push(1_usize);
+            if called && take_call(&deque).requested && !sleepers.has_napper() {
+                deque.call();
+            }
+            deque.pop();
+            deque.push(2_usize).1
+        };
+        let sleeps = napper.join().unwrap();
+        assert!(called || !sleeps, "the call is gone, and the napper sleeps");
+    });
+}
+
+/// A pusher drafts a sleeper that is getting up just then: the draft is ended, and the call
+/// comes back for those that sleep on.
+#[test]
+fn a_draft_that_comes_too_late_is_ended() {
+    loom::model(|| {
+        let (state, sleepers, deque) = asleep();
+        let sleeper = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                if sleepers.end_sleep(&state).drafted {
+                    sleepers.end_nap();
+                    leave_call(&deque);
+                }
+            })
+        };
+        // SAFETY: this thread is the owner, for both.
+        unsafe {
+            deque.push(1_usize);
+            take_call(&deque);
+        }
+        let drafted = sleepers.draft([((), &*state)].into_iter()).is_some();
+        sleeper.join().unwrap();
+        assert!(!sleepers.has_napper(), "a worker naps that is awake");
+        assert_eq!(deque.is_called(), drafted, "its call is gone");
+    });
+}
+
+/// A pusher that clears a call sees everyone asleep who relies on it. One may stand from
+/// before.
+fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
+    loom::model(move || {
+        let deque = Arc::new(Embedded::<usize>::new());
+        let sleepers = Arc::new(AtomicCounts::new(0));
+        if stands {
+            deque.call();
+        }
+        let handles: Vec<_> = (0..sleeping)
+            .map(|_| {
+                let (deque, sleepers) = (deque.clone(), sleepers.clone());
+                thread::spawn(move || {
+                    sleepers.begin_sleep(&SleepState::new());
+                    leave_call(&deque);
+                })
+            })
+            .collect();
+        // SAFETY: this thread is the owner.
+        let answered = unsafe { take_call(&deque) }.requested;
+        let seen = sleepers.get().asleep();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        if answered && !deque.is_called() {
+            assert_eq!(
+                seen, sleeping,
+                "the call is gone, and a caller was not seen"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_call_is_not_cleared_unseen() {
+    calls_are_not_cleared_unseen(1, false);
+}
+
+#[test]
+fn two_calls_are_not_cleared_unseen() {
+    calls_are_not_cleared_unseen(2, false);
+}
+
+/// A pusher that clears a standing call sees that a spare is wanted by one who relies on it.
+fn wants_are_not_missed(before: fn(&AtomicCounts), want: fn(&AtomicCounts)) {
+    loom::model(move || {
+        let deque = Arc::new(Embedded::<usize>::new());
+        let counts = Arc::new(AtomicCounts::new(1));
+        before(&counts);
+        deque.call();
+        let other = {
+            let (deque, counts) = (deque.clone(), counts.clone());
+            thread::spawn(move || {
+                want(&counts);
+                leave_call(&deque);
+            })
+        };
+        // SAFETY: this thread is the owner.
+        let answered = unsafe { take_call(&deque) }.requested;
+        let seen = counts.get().wants_spare();
+        other.join().unwrap();
+        assert!(
+            seen || !answered || deque.is_called(),
+            "the call is gone, and the want was not seen"
+        );
+    });
+}
+
+#[test]
+fn a_blocked_worker_is_not_missed() {
+    wants_are_not_missed(|_| (), |counts| assert!(counts.begin_block()));
+}
+
+#[test]
+fn a_spare_put_aside_is_not_missed() {
+    let before = |counts: &AtomicCounts| {
+        assert!(counts.begin_block());
+        assert!(counts.try_change(Counts::call_spare));
+    };
+    wants_are_not_missed(before, AtomicCounts::lower_spare);
+}
+
+/// The caller writes nothing, because another one's call stands.
+#[test]
+fn a_standing_call_is_not_cleared_unseen() {
+    calls_are_not_cleared_unseen(1, true);
+    calls_are_not_cleared_unseen(2, true);
+}

@@ -1,0 +1,45 @@
+use super::*;
+
+/// Yields once, for so long, and returns when that has ended.
+fn yield_for(crowd: &Crowd, began: u64, length: u64) -> u64 {
+    crowd.note_yield(began, began + length);
+    began + length
+}
+
+#[test]
+fn threads_yield_while_yields_are_short() {
+    let crowd = Crowd::new();
+    let mut now = 0;
+    for _ in 0..1000 {
+        now = yield_for(&crowd, now, LONG - 1);
+        assert!(crowd.may_yield(now));
+    }
+}
+
+#[test]
+fn each_long_yield_doubles_the_pause() {
+    let crowd = Crowd::new();
+    let (mut now, mut pause) = (0, FIRST);
+    for _ in 0..20 {
+        now = yield_for(&crowd, now, LONG);
+        assert!(!crowd.may_yield(now + pause - 1), "a pause of {pause} ns");
+        now += pause;
+        assert!(crowd.may_yield(now), "a pause of {pause} ns");
+        // A few short ones do not mean that there is room.
+        (0..ROOM - 1).for_each(|_| now = yield_for(&crowd, now, 1000));
+        pause = (2 * pause).min(LAST);
+    }
+}
+
+#[test]
+fn a_row_of_short_yields_ends_the_pauses() {
+    let crowd = Crowd::new();
+    let mut now = 0;
+    for _ in 0..3 {
+        now = yield_for(&crowd, now, LONG) + LAST;
+        now = yield_for(&crowd, now, LONG) + LAST;
+        (0..ROOM).for_each(|_| now = yield_for(&crowd, now, 1000));
+    }
+    now = yield_for(&crowd, now, LONG);
+    assert!(crowd.may_yield(now + FIRST), "the first pause again");
+}

@@ -1,0 +1,183 @@
+//! The pipe of a jobserver, and where it is.
+
+use std::ffi::c_int;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::RawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::process::{self, PerProcess};
+
+unsafe extern "C" {
+    /// The C standard library's. Returns 0 if `handler` will be called at exit.
+    fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+/// A forked process asks for itself.
+static JOBSERVER: PerProcess<Option<Jobserver>> = PerProcess::new();
+
+/// The jobserver of the make that this process was started by.
+pub struct Jobserver {
+    pipe: File,
+    tokens: Mutex<Tokens>,
+    /// The number of the process that opened it.
+    generation: usize,
+}
+
+/// Which of the process's jobs are under way.
+#[derive(Default)]
+struct Tokens {
+    /// Whether a worker has the process's own job.
+    own: bool,
+    /// The bytes that were taken from the pipe.
+    taken: Vec<u8>,
+    /// Set when the process exits: nothing is taken any more.
+    closed: bool,
+}
+
+impl Jobserver {
+    /// Returns the jobserver that the environment tells of, if it is there.
+    pub fn of_this_process() -> Option<&'static Jobserver> {
+        let found = JOBSERVER.get_or_init(|| {
+            let jobserver = Jobserver::open(address(&make_flags()?)?)?;
+            // SAFETY: the function does not unwind, and is there as long as the process: a library
+            // that is unloaded before unregisters its functions.
+            unsafe { atexit(give_back) };
+            Some(jobserver)
+        });
+        found.as_ref()
+    }
+
+    fn open(address: Address<'_>) -> Option<Jobserver> {
+        let path = match address {
+            Address::Path(path) => path.to_owned(),
+            Address::Descriptors(read, write) if are_inherited([read, write]) => named(read),
+            Address::Descriptors(..) => return None,
+        };
+        // Opening it for both waits for no other end.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        options.custom_flags(libc::O_NONBLOCK);
+        let is_pipe = std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo());
+        let pipe = is_pipe.then(|| options.open(&path).ok()).flatten()?;
+        Some(Jobserver {
+            pipe,
+            tokens: Mutex::default(),
+            generation: process::watched_generation(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        // No panic can leave the tokens half changed.
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many jobs this process runs, or may run without asking.
+    pub fn jobs(&self) -> usize {
+        1 + self.lock().taken.len()
+    }
+
+    /// Takes the process's own job, or else a byte. Returns `false` if there is none.
+    pub(super) fn take(&self) -> bool {
+        let mut tokens = self.lock();
+        if tokens.closed {
+            return false;
+        }
+        if !tokens.own {
+            tokens.own = true;
+            return true;
+        }
+        let mut byte = [0];
+        let read = (&self.pipe).read(&mut byte);
+        let taken = matches!(read, Ok(1));
+        if taken {
+            tokens.taken.extend(byte);
+        }
+        taken
+    }
+
+    /// Gives a job back: bytes first, which other processes may wait for.
+    pub(super) fn put_back(&self) {
+        // In a forked process, they are its parent's, and the lock may be held for ever.
+        if self.generation != process::generation() {
+            return;
+        }
+        let mut tokens = self.lock();
+        match tokens.taken.pop() {
+            Some(byte) => self.write(&[byte]),
+            None => tokens.own = false,
+        }
+    }
+
+    /// The pipe has room for every byte that was taken from it.
+    fn write(&self, bytes: &[u8]) {
+        // If make is gone, no process wants them.
+        let _ = (&self.pipe).write_all(bytes);
+    }
+}
+
+/// Gives back what the workers hold when the process exits.
+extern "C" fn give_back() {
+    let Some(Some(jobserver)) = JOBSERVER.get() else {
+        return;
+    };
+    let mut tokens = jobserver.lock();
+    tokens.closed = true;
+    jobserver.write(&tokens.taken);
+    tokens.taken.clear();
+}
+
+/// Returns what make, or cargo, tells the programs that it runs.
+fn make_flags() -> Option<String> {
+    let value = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    value("CARGO_MAKEFLAGS").or_else(|| value("MAKEFLAGS"))
+}
+
+/// What make's flags say of the pipe: its path, or the numbers of its ends.
+#[derive(Debug, PartialEq)]
+enum Address<'f> {
+    Path(&'f str),
+    Descriptors(RawFd, RawFd),
+}
+
+/// The name of what a descriptor of this process refers to.
+fn named(descriptor: RawFd) -> String {
+    format!("/proc/self/fd/{descriptor}")
+}
+
+/// Returns `true` if these are the two ends of one pipe, and the process was started with them. If
+/// make has kept its pipe to itself, the numbers are those of no file, or of one that the program
+/// has opened, which the standard library closes on `exec`.
+fn are_inherited(descriptors: [RawFd; 2]) -> bool {
+    let pipes = descriptors.map(|descriptor| {
+        // SAFETY: the call takes no pointer; a number without a file is an error.
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
+        let file = std::fs::metadata(named(descriptor)).ok()?;
+        let inherited = flags >= 0 && flags & libc::FD_CLOEXEC == 0;
+        (inherited && file.file_type().is_fifo()).then(|| (file.dev(), file.ino()))
+    });
+    pipes[0].is_some() && pipes[0] == pipes[1]
+}
+
+/// Finds the jobserver in make's flags. Of several the last one counts; what follows `--` are
+/// variables.
+fn address(flags: &str) -> Option<Address<'_>> {
+    let words = flags.split(' ').take_while(|word| *word != "--");
+    let auth = words.filter_map(|word| {
+        let older = || word.strip_prefix("--jobserver-fds=");
+        word.strip_prefix("--jobserver-auth=").or_else(older)
+    });
+    let auth = auth.last()?;
+    if let Some(path) = auth.strip_prefix("fifo:") {
+        return Some(Address::Path(path));
+    }
+    // Negative numbers say that there is one which this program was not given.
+    let (read, write) = auth.split_once(',')?;
+    let (read, write) = (read.parse().ok()?, write.parse().ok()?);
+    (read >= 0 && write >= 0).then_some(Address::Descriptors(read, write))
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/jobserver/pipe.rs"]
+mod tests;

@@ -1,0 +1,32 @@
+//! What a worker's queue does under each strategy but the runtime's default.
+//!
+//! | strategy | queue | from |
+//! |---|---|---|
+//! | `abp`, `chase-lev` | deques of `locksley-queue` | Arora, Blumofe, Plaxton; Chase, Lev |
+//! | `steal-half` | [`HalfQueue`] | Hendler, Shavit, "Non-Blocking Steal-Half Work Queues" |
+//! | `sharing` | [`SharingQueue`] | Rito, "Scheduling computations" |
+//! | `dealing` | [`DealingQueue`], [`DedicatedQueue`] | Hendler, Shavit, "Work Dealing" |
+//!
+//! A queue has two sides: [`LocalQueue`], the owner's, and [`StealHandle`], that of all others. It
+//! knows neither workers nor pools, and runs nothing: a job is a [`Job`], one word. The structures
+//! are those of `locksley-queue`, the decisions those of `locksley-policy`.
+
+mod dealing;
+#[cfg(test)]
+#[path = "../tests/unit/dummies.rs"]
+mod dummies;
+mod job;
+mod local_queue;
+mod sharing;
+mod steal_half;
+mod sync;
+
+pub use dealing::{
+    Closed, DealingQueue, DealingStealer, DealtJobs, DedicatedQueue, LONGEST_PAUSE, Matrix,
+};
+pub use job::{GroupId, Job, QueuedJob, UNKNOWN_OWNER};
+pub use local_queue::{
+    BOUNDED, DonorKind, HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts, outcome,
+};
+pub use sharing::{Peer, Peers, SharingQueue};
+pub use steal_half::{HalfQueue, Halves};

@@ -1,0 +1,413 @@
+//! What the workers of a pool noted, drawn.
+//!
+//! Each worker's entries are read in their order, with a stack of the activities under way. A
+//! reading goes on where the last one ended; an activity that is still under way is drawn up to
+//! now, and the rest of it next time.
+//!
+//! **Where entries were lost**, everything that was under way ends at the last entry before. What
+//! is found to be under way after it begins at the first entry after it; what it is, its end will
+//! tell.
+//!
+//! **Arrows** lead from the victim, at the time when the thief had the job, to where the thief
+//! begins to work on it; or to that same time, if it does something else first.
+//!
+//! **Loads** are what workers saw when they noted something: their own, and that of the worker that
+//! they got a job from. At most `BINS` values are shown, each for the time up to the next.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::{Activity, Arrow, Counters, Trace};
+
+/// How many values of the load a trace shows at most.
+const BINS: u64 = 500;
+
+/// One thing that a worker noted. As a word:
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0-1 | begin, end or move |
+/// | 2-3 | the activity, or how something moved |
+/// | 8-23 | how many activities are around this one |
+/// | 24-39 | the load of the worker, or of the one it moved from; at most 65535 |
+/// | 40-63 | the worker that it moved from |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What happened.
+    pub what: What,
+    /// How many activities are around it.
+    pub depth: u16,
+    /// The load of the worker, or of the one that a job moved from.
+    pub load: u16,
+}
+
+/// What a worker notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// An activity begins.
+    Begin(Activity),
+    /// An activity ends.
+    End(Activity),
+    /// A job came from this worker.
+    Moved(Arrow, usize),
+}
+
+const BEGIN: u64 = 0;
+const END: u64 = 1;
+const MOVED: u64 = 2;
+
+/// The most that a worker's index can be in an entry: far beyond what a pool can start.
+pub const MOST_INDEX: usize = (1 << 24) - 1;
+
+const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
+
+impl Entry {
+    /// Returns the entry as a word.
+    pub fn to_word(self) -> u64 {
+        let (kind, which, who) = match self.what {
+            What::Begin(activity) => (BEGIN, activity as u64, 0),
+            What::End(activity) => (END, activity as u64, 0),
+            What::Moved(how, from) => (MOVED, how as u64, from.min(MOST_INDEX) as u64),
+        };
+        let (depth, load) = (u64::from(self.depth), u64::from(self.load));
+        kind | which << 2 | depth << 8 | load << 24 | who << 40
+    }
+
+    /// Returns the entry that a word is.
+    pub fn from_word(word: u64) -> Entry {
+        let which = (word >> 2 & 3) as usize;
+        Entry {
+            what: match word & 3 {
+                BEGIN => What::Begin(Activity::ALL[which]),
+                END => What::End(Activity::ALL[which]),
+                _ => What::Moved(Arrow::ALL[which], (word >> 40) as usize),
+            },
+            depth: (word >> 8) as u16,
+            load: (word >> 24) as u16,
+        }
+    }
+}
+
+/// A time in nanoseconds, and an [`Entry`] as a word.
+pub type Words = [u64; 2];
+
+/// Entries of one worker, in the order in which they were written.
+#[derive(Debug)]
+pub struct Run {
+    /// The entries.
+    pub entries: Vec<Words>,
+    /// The number of the first one.
+    pub first: u64,
+}
+
+impl Run {
+    /// Returns the number of the entry that will come next.
+    pub fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+}
+
+/// What a timeline is called, and how many of its threads are workers. Those beyond are spares.
+pub struct Names {
+    /// The name of the process.
+    pub process: String,
+    /// Its number.
+    pub pid: u32,
+    /// How many workers there are.
+    pub workers: usize,
+}
+
+/// How far the entries of a pool's workers have been drawn.
+#[derive(Default)]
+pub struct Timeline {
+    readings: Vec<Reading>,
+    time: u64,
+}
+
+/// How far the last reading of one worker got.
+#[derive(Default)]
+struct Reading {
+    /// The number of the next entry.
+    next: u64,
+    /// What is under way, the outermost first.
+    open: Vec<Open>,
+    /// The time of the last entry.
+    seen: u64,
+    /// The load that was seen last.
+    load: u16,
+}
+
+/// An activity that is under way.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Not known if its beginning was lost.
+    activity: Option<Activity>,
+    since: u64,
+}
+
+/// What was read of one worker.
+#[derive(Default)]
+struct Sheet {
+    slices: Vec<(u64, Reverse<u64>, Activity)>,
+    arrows: Vec<Flight>,
+    /// When it worked.
+    busy: Vec<(u64, u64)>,
+    /// Whose load was seen when.
+    loads: Vec<(u64, usize, u16)>,
+    lost: u64,
+    /// Set if the last job that came has not begun.
+    flying: bool,
+    /// From when on there is something again.
+    gap: Option<u64>,
+}
+
+/// A job on its way to the worker.
+#[derive(Clone, Copy)]
+struct Flight {
+    how: Arrow,
+    from: usize,
+    left: u64,
+    arrived: u64,
+}
+
+impl Timeline {
+    /// Returns the number of the next entry of a worker.
+    pub fn next(&self, worker: usize) -> u64 {
+        self.readings.get(worker).map_or(0, |reading| reading.next)
+    }
+
+    /// Draws what the workers have noted since the last call, a run for each of them, up to `now`.
+    pub fn draw(&mut self, runs: Vec<Run>, now: u64, names: Names, trace: &mut Trace) {
+        if self.readings.len() < runs.len() {
+            self.readings.resize_with(runs.len(), Reading::default);
+        }
+        let since = std::mem::replace(&mut self.time, now);
+        let mut loads: Vec<u16> = self.readings.iter().map(|reading| reading.load).collect();
+        let readings = self.readings.iter_mut().zip(runs).enumerate();
+        let sheets: Vec<Sheet> = readings
+            .map(|(index, (reading, run))| reading.go_on(index, run, now))
+            .collect();
+        let pid = names.pid;
+        draw(names, &sheets, trace);
+        draw_loads(pid, &sheets, &mut loads, (since, now), trace);
+        for (reading, load) in self.readings.iter_mut().zip(loads) {
+            reading.load = load;
+        }
+    }
+}
+
+impl Reading {
+    /// Reads on, up to now.
+    fn go_on(&mut self, index: usize, run: Run, now: u64) -> Sheet {
+        let mut sheet = Sheet {
+            lost: run.first - self.next,
+            ..Sheet::default()
+        };
+        self.next = run.next();
+        if sheet.lost > 0 {
+            self.close_all(self.seen, &mut sheet);
+            sheet.gap = run.entries.first().map(|&[time, _]| time.max(self.seen));
+        }
+        for [time, word] in run.entries {
+            // A worker reads the clock before it writes. What it wrote after the last reading may
+            // be older than what was drawn up to then.
+            self.read(index, [time.max(self.seen), word], &mut sheet);
+        }
+        let now = now.max(self.seen);
+        self.pass(now, &mut sheet);
+        for open in &mut self.open {
+            if let Some(activity) = open.activity {
+                sheet.draw(activity, open.since, now);
+            }
+            open.since = now;
+        }
+        sheet
+    }
+
+    /// Notes the time since the last entry, as busy if the worker had a job.
+    fn pass(&mut self, time: u64, sheet: &mut Sheet) {
+        let since = self.seen.max(sheet.gap.unwrap_or(0));
+        if self.is_working() && time > since {
+            sheet.busy.push((since, time));
+        }
+        self.seen = time;
+    }
+
+    fn is_working(&self) -> bool {
+        let innermost = self.open.last();
+        innermost.is_some_and(|open| open.activity == Some(Activity::Work))
+    }
+
+    /// Everything that was under way ended at some time after this.
+    fn close_all(&mut self, time: u64, sheet: &mut Sheet) {
+        for open in self.open.drain(..) {
+            if let Some(activity) = open.activity {
+                sheet.draw(activity, open.since, time);
+            }
+        }
+    }
+
+    fn read(&mut self, index: usize, [time, word]: Words, sheet: &mut Sheet) {
+        self.pass(time, sheet);
+        let Entry { what, depth, load } = Entry::from_word(word);
+        let unknown = Open {
+            activity: None,
+            since: sheet.gap.unwrap_or(time),
+        };
+        match what {
+            What::Begin(activity) => {
+                self.open.resize(depth.into(), unknown);
+                self.open.push(Open {
+                    activity: Some(activity),
+                    since: time,
+                });
+                if activity == Activity::Work {
+                    sheet.land(time);
+                }
+                sheet.flying = false;
+                sheet.loads.push((time, index, load));
+            }
+            What::End(activity) => {
+                self.open.resize(usize::from(depth) + 1, unknown);
+                let open = self.open.pop().unwrap_or(unknown);
+                sheet.draw(activity, open.since, time);
+                sheet.loads.push((time, index, load));
+                sheet.flying &= activity == Activity::Idle;
+            }
+            What::Moved(how, from) => {
+                sheet.flying = true;
+                sheet.arrows.push(Flight {
+                    how,
+                    from,
+                    left: time,
+                    arrived: time,
+                });
+                sheet.loads.push((time, from, load));
+            }
+        }
+    }
+}
+
+impl Sheet {
+    fn draw(&mut self, activity: Activity, since: u64, until: u64) {
+        self.slices.push((since, Reverse(until), activity));
+    }
+
+    /// The worker begins to work at a time. If it got a job, and has done nothing since but end its
+    /// idle time, that is what it works on.
+    fn land(&mut self, time: u64) {
+        if let Some(flight) = self.arrows.last_mut().filter(|_| self.flying) {
+            flight.arrived = time;
+        }
+    }
+}
+
+/// Draws names, slices and arrows.
+fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
+    let pid = names.pid;
+    trace.name_process(pid, names.process);
+    for (index, sheet) in sheets.iter().enumerate() {
+        let tid = index as u32;
+        let what = if index < names.workers {
+            "worker"
+        } else {
+            "spare"
+        };
+        trace.name_thread(pid, tid, format!("{what} {index}"));
+        // What is around comes before what is inside.
+        let slices = sheet.slices.iter();
+        let slices = slices.map(|&(since, Reverse(until), what)| (since, !until, what as u64));
+        for (since, until, what) in sorted(slices.collect()) {
+            let (until, activity) = (!until, Activity::ALL[what as usize]);
+            let length = micros(until.saturating_sub(since));
+            trace.slice(activity, (pid, tid), micros(since), length);
+        }
+        for flight in &sheet.arrows {
+            let left = (flight.from as u32, micros(flight.left));
+            trace.arrow(flight.how, pid, left, (tid, micros(flight.arrived)));
+        }
+        if sheet.lost > 0 {
+            trace.source.lost += sheet.lost;
+            let back = sheet.gap.unwrap_or(0);
+            trace.instant("lost", "trace", (pid, tid), micros(back));
+        }
+    }
+}
+
+/// Sorts rows. One function for all, and by a heap: the standard library's sort adds kilobytes to a
+/// program for each type.
+#[inline(never)]
+fn sorted(rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
+    BinaryHeap::from(rows).into_sorted_vec()
+}
+
+/// Draws how many were busy, and the loads that were seen. `loads` are those from before, and
+/// become those at the end.
+fn draw_loads(
+    pid: u32,
+    sheets: &[Sheet],
+    loads: &mut [u16],
+    (start, end): (u64, u64),
+    trace: &mut Trace,
+) {
+    let seen = sheets.iter().flat_map(|sheet| &sheet.loads);
+    let seen = seen.map(|&(when, who, load)| (when, who as u64, u64::from(load)));
+    let seen = sorted(seen.collect());
+    // An idle pool had nothing before the first of them.
+    let start = seen.first().map_or(start, |first| first.0.max(start));
+    let width = (end.saturating_sub(start) / BINS).max(1);
+    let mut busy = vec![0; BINS as usize + 1];
+    for &(since, until) in sheets.iter().flat_map(|sheet| &sheet.busy) {
+        spread(
+            (since.max(start) - start, until.max(start) - start),
+            width,
+            &mut busy,
+        );
+    }
+    let (mut seen, mut shown) = (seen.into_iter().peekable(), None);
+    for (number, busy) in (0..).zip(busy) {
+        let time = start + number * width;
+        if time >= end {
+            break;
+        }
+        while let Some((_, who, load)) = seen.next_if(|&(when, ..)| when < time + width) {
+            if let Some(known) = loads.get_mut(who as usize) {
+                *known = load as u16;
+            }
+        }
+        let all = loads.iter().map(|&load| f64::from(load));
+        let counters = Counters {
+            busy: rounded(busy as f64 / width.min(end - time) as f64),
+            mean: rounded(all.clone().sum::<f64>() / loads.len().max(1) as f64),
+            max: all.fold(0.0, f64::max),
+        };
+        if shown.replace(counters) != Some(counters) {
+            trace.load(pid, micros(time), counters);
+        }
+    }
+}
+
+/// Adds an interval to the bins that it covers.
+fn spread((mut since, until): (u64, u64), width: u64, bins: &mut [u64]) {
+    while since < until {
+        let bin = since / width;
+        let next = until.min((bin + 1) * width);
+        if let Some(sum) = bins.get_mut(bin as usize) {
+            *sum += next - since;
+        }
+        since = next;
+    }
+}
+
+/// To three digits: more cannot be seen.
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+fn micros(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1000.0
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/timeline.rs"]
+mod tests;
