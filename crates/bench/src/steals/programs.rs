@@ -20,7 +20,15 @@ const fn program(case: &'static str, name: &'static str, about: &'static str, ca
     }
 }
 
-const PROGRAMS: [Pair; 7] = [
+/// A program on a pool that has more workers than most machines that this runs on have processors.
+const fn crowded(case: &'static str, name: &'static str, about: &'static str, calls: u64) -> Pair {
+    Pair {
+        threads: 8,
+        ..program(case, name, about, calls)
+    }
+}
+
+const PROGRAMS: [Pair; 13] = [
     program(
         "scope/in/10000x0.5us",
         "scope 10000",
@@ -62,6 +70,42 @@ const PROGRAMS: [Pair; 7] = [
         "blake3 1 MiB out",
         "blake3 with its rayon feature, on a thread outside, per hash",
         20,
+    ),
+    program(
+        "empty tasks out",
+        "outside scope",
+        "in_place_scope with 1000 empty tasks, on a thread outside, per scope",
+        10,
+    ),
+    crowded(
+        "fib",
+        "8 workers: fib",
+        "fib(24), nothing but joins, on 8 workers, per call",
+        5,
+    ),
+    crowded(
+        "empty tasks",
+        "8 workers: scope",
+        "a scope with 10000 empty tasks, on 8 workers, per scope",
+        3,
+    ),
+    crowded(
+        "tree of tasks",
+        "8 workers: tree",
+        "tasks that spawn two tasks each, ten levels, on 8 workers, per tree",
+        10,
+    ),
+    crowded(
+        "broadcast",
+        "8 workers: broadcast",
+        "a broadcast by one of 8 workers, per broadcast",
+        100,
+    ),
+    crowded(
+        "yields",
+        "8 workers: yields",
+        "a task that yields 1000 times to nothing, on 8 workers, per call",
+        3,
     ),
 ];
 

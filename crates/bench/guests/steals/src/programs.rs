@@ -19,6 +19,12 @@ pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
         "blake3 1 MiB in" => (Caller::BackToBack, blake3(1 << 20)),
         "blake3 1 MiB out" => (Caller::Outside, blake3(1 << 20)),
         "low parallelism" => (Caller::BackToBack, low_parallelism(rate)),
+        "fib" => (Caller::BackToBack, fib(24)),
+        "empty tasks" => (Caller::BackToBack, empty_tasks(10_000)),
+        "empty tasks out" => (Caller::Outside, empty_tasks_of_outside(1_000)),
+        "tree of tasks" => (Caller::BackToBack, tree(10)),
+        "broadcast" => (Caller::BackToBack, broadcast(8)),
+        "yields" => (Caller::BackToBack, yields(1_000)),
         "late start" => (Caller::AfterSleep(100), late_start(8)),
         _ => return None,
     })
@@ -128,5 +134,85 @@ fn late_start(tasks: u64) -> Box<dyn Case> {
             }
         });
         met.into_inner()
+    })
+}
+
+/// The `n`-th Fibonacci number: nothing but forks.
+fn fib(n: u64) -> Box<dyn Case> {
+    fn serial(n: u64) -> u64 {
+        if n < 2 {
+            n
+        } else {
+            serial(n - 1) + serial(n - 2)
+        }
+    }
+    fn forked(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = rayon::join(|| forked(n - 1), || forked(n - 2));
+        a + b
+    }
+    summed(serial(n), move || forked(n))
+}
+
+/// A scope with tasks that only count.
+fn empty_tasks(tasks: u64) -> Box<dyn Case> {
+    summed(tasks, move || {
+        let run = AtomicU64::new(0);
+        rayon::scope(|scope| {
+            for _ in 0..tasks {
+                scope.spawn(|_| {
+                    run.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        run.into_inner()
+    })
+}
+
+/// The same, spawned by a thread that is no worker.
+fn empty_tasks_of_outside(tasks: u64) -> Box<dyn Case> {
+    summed(tasks, move || {
+        let run = AtomicU64::new(0);
+        rayon::in_place_scope(|scope| {
+            for _ in 0..tasks {
+                scope.spawn(|_| {
+                    run.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        run.into_inner()
+    })
+}
+
+/// Tasks that spawn two tasks each, down to this depth.
+fn tree(depth: u32) -> Box<dyn Case> {
+    fn grow<'s>(scope: &rayon::Scope<'s>, depth: u32, leaves: &'s AtomicU64) {
+        if depth == 0 {
+            leaves.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        for _ in 0..2 {
+            scope.spawn(move |scope| grow(scope, depth - 1, leaves));
+        }
+    }
+    summed(1 << depth, move || {
+        let leaves = AtomicU64::new(0);
+        rayon::scope(|scope| grow(scope, depth, &leaves));
+        leaves.into_inner()
+    })
+}
+
+/// A broadcast that counts the workers.
+fn broadcast(workers: u64) -> Box<dyn Case> {
+    summed(workers, || rayon::broadcast(|_| 1).iter().sum())
+}
+
+/// A task that yields so many times, and there is nothing else to do.
+fn yields(count: u64) -> Box<dyn Case> {
+    summed(count, move || {
+        let yields = (0..count).map(|_| rayon::yield_now());
+        yields.filter(|answer| answer.is_some()).count() as u64
     })
 }
