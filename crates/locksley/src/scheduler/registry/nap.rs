@@ -130,9 +130,9 @@ impl Registry {
             let sight = self.sight();
             if sight.is_stuck(&before) {
                 self.end_nap();
-                // The calling worker takes one of the jobs.
-                let others = 1..sight.jobs();
-                others.take_while(|_| self.wake_sleeper()).for_each(drop);
+                // The caller still counts as asleep, and may be one of them.
+                let jobs = 0..sight.jobs();
+                jobs.take_while(|_| self.wake_sleeper()).for_each(drop);
                 return Some(true);
             }
             before = sight;
