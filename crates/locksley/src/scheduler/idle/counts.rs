@@ -19,12 +19,13 @@
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
 //! | K5 | a nap begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
-//! | K7 | fence between the sight of a job and the look for a napper | SeqCst | K6 | a worker that leaves another one's job to a napper could see it before the napper does, which has looked already | none: a relay takes a third thread; the fence is argued as that of a pusher (Z5) |
+//! | K8 | a push is about to rely on a napper; a nap ends | Release; AcqRel | each other | the napper must see the cleared call, to restore it | `sleep::models::a_call_that_is_left_to_a_napper_comes_back` |
+//! | K9 | fence between K8, or the sight of a job, and the look for a napper | SeqCst | K6 | the napper that the push relies on could miss that, and pass no barrier; or the job that another worker saw | as K8; the second: none, a relay takes a third thread |
 
 use crossbeam_utils::CachePadded;
 
 use crate::scheduler::idle::sleep::{GotUp, SleepState};
-use crate::sync::{AtomicIsize, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// The largest count.
 pub(crate) const MOST: usize = u16::MAX as usize;
@@ -179,6 +180,8 @@ struct Naps {
     napping: AtomicIsize,
     /// How many workers in a row were woken for less work than that is worth.
     in_vain: AtomicUsize,
+    /// Set if a push has left its job, and cleared its call, since a nap last ended.
+    left: AtomicBool,
 }
 
 /// After how many wake-ups in vain a push leaves its job to a worker that naps.
@@ -277,10 +280,18 @@ impl AtomicCounts {
         self.naps.napping.fetch_add(1, Ordering::Relaxed); // [K5]
     }
 
-    /// It is about to leave its calls again, and to look.
-    pub(crate) fn end_nap(&self) {
+    /// It is about to leave its calls again, and to look. Returns `true` if a push may have relied
+    /// on it: the caller must pass a heavy barrier between the two.
+    pub(crate) fn end_nap(&self) -> bool {
         self.naps.napping.fetch_sub(1, Ordering::Relaxed); // [K5]
         fence(Ordering::SeqCst); // [K6]
+        self.naps.left.swap(false, Ordering::AcqRel) // [K8]
+    }
+
+    /// Notes that a push has cleared its call, and is about to rely on a worker that naps.
+    pub(crate) fn note_left(&self) {
+        self.naps.left.store(true, Ordering::Release); // [K8]
+        fence(Ordering::SeqCst); // [K9]
     }
 
     /// Drafts one of these workers as a napper. The caller must unpark it.

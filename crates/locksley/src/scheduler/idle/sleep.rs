@@ -38,8 +38,10 @@
 //! are as fast as in a pool where no worker sleeps. When its nap ends, the napper stops being one,
 //! passes a fence, and leaves its calls again. Either the pusher, which passes a fence after it has
 //! cleared its call, does not see the napper, and wakes a worker itself; or the napper sees that
-//! the call is gone, and restores it. A sleeper that is woken before it has taken its draft up does
-//! the same as it gets up.
+//! the call is gone, and restores it. A push in between may see no call, and be on its way still
+//! when the napper looks: so the napper passes a heavy barrier after it has restored the calls, if
+//! a push has relied on it, also where it gets up. A sleeper that is woken before it has taken its
+//! draft up does the same.
 //!
 //! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot
 //! know what they miss. They sleep for a short time, and look again.

@@ -6,6 +6,7 @@ mod nap;
 mod spares;
 mod wake;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
@@ -97,7 +98,7 @@ impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         barrier::prepare();
         let size = config.workers;
-        let processors = config.processors.unwrap_or_else(processors);
+        let processors = config.processors.unwrap_or_else(|| processors(&config));
         let spares = config.spares();
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
@@ -382,10 +383,14 @@ fn refuse_unused() -> ! {
     panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
-/// How many processors there are: as many as the affinity mask has, if it is known. The quota is
-/// not asked for, which takes two dozen system calls: a pool that is not told its size has no more
-/// workers than it allows.
-fn processors() -> usize {
+/// How many processors there are: those that the workers are pinned to, or as many as the affinity
+/// mask has, if it is known. The quota is not asked for, which takes two dozen system calls: a pool
+/// that is not told its size has no more workers than it allows.
+fn processors(config: &Config) -> usize {
+    if !config.pinned_cpus.is_empty() {
+        let distinct: BTreeSet<_> = config.pinned_cpus.iter().collect();
+        return distinct.len();
+    }
     allowed_now().map_or_else(
         || thread::available_parallelism().map_or(1, usize::from),
         |cpus| cpus.len(),

@@ -61,15 +61,20 @@ impl Registry {
     }
 
     /// Returns `true` if no worker need be woken for a job, because one naps that will see it, or
-    /// was drafted to. For a thread that has passed a fence since it pushed the job, or saw it.
+    /// was drafted to. It restores the call that the pusher of the job has cleared.
     pub(crate) fn leaves_to_napper(&self) -> bool {
-        self.is_saturated() && (self.counts.has_napper() || self.draft_napper())
+        if !self.is_saturated() {
+            return false;
+        }
+        self.counts.note_left();
+        self.counts.has_napper() || self.draft_napper()
     }
 
-    /// The same for a job that its pusher may as well run itself: also if wake-ups were in vain
-    /// lately.
+    /// Returns `true` if a job, which its pusher may as well run itself, is left to a worker that
+    /// naps because wake-ups were in vain lately. The pusher's call must stand. For a thread that
+    /// has passed a fence since it pushed the job.
     pub(crate) fn leaves_to_nap(&self) -> bool {
-        self.counts.leaves_to_nap() || self.leaves_to_napper()
+        self.counts.leaves_to_nap()
     }
 
     /// Makes a worker that sleeps a napper. Returns `false` if none sleeps.
@@ -85,11 +90,34 @@ impl Registry {
         drafted.is_some()
     }
 
-    /// Ends a nap of the calling worker, or that it was drafted for one: restores the calls that
-    /// pushes have cleared because they relied on it. Returns `true` if there were any.
-    pub(super) fn end_nap(&self) -> bool {
-        self.counts.end_nap();
-        self.leave_calls()
+    /// Ends a nap of the calling worker, or that it was drafted for one, and restores the calls that
+    /// pushes have cleared because they relied on it. Returns `true` if it may have missed a push
+    /// that saw no call, and must pass a heavy barrier before it looks.
+    fn end_nap(&self) -> bool {
+        let left = self.counts.end_nap();
+        self.leave_calls() || left
+    }
+
+    /// The same for a worker that gets up, and looks then.
+    pub(super) fn end_nap_to_get_up(&self) {
+        if self.end_nap() && !self.sleepers_barrier.pass() {
+            // What it may have missed, another one sees that sleeps for no longer than a nap.
+            self.wake_one();
+        }
+    }
+
+    /// Parks the calling worker for so long, or until `awake`. Returns `true` if it was for so
+    /// long.
+    fn park_for(&self, length: Duration, awake: &dyn Fn() -> bool) -> bool {
+        let until = self.now() + length.as_nanos() as u64;
+        while !awake() {
+            let left = until.saturating_sub(self.now());
+            if left == 0 {
+                return true;
+            }
+            thread::park_timeout(Duration::from_nanos(left));
+        }
+        false
     }
 
     /// Parks the calling worker, which has just begun to sleep and called so many workers, for a
@@ -103,33 +131,30 @@ impl Registry {
             (NAP, 1)
         };
         self.counts.begin_nap();
-        loop {
-            thread::park_timeout(length);
+        while self.park_for(length, awake) {
             naps -= 1;
-            if awake() {
-                self.end_nap();
-                return None;
-            } else if naps == 0 {
+            if naps == 0 {
                 return self.look_for_good(Some((ticket, called)));
             } else if self.work_in_sight() {
-                self.end_nap();
+                self.end_nap_to_get_up();
                 return Some(true);
             }
         }
+        self.end_nap_to_get_up();
+        None
     }
 
     /// Naps for a worker that was drafted. Returns as [`nap_first`](Registry::nap_first) does.
     pub(super) fn nap_drafted(&self, awake: &dyn Fn() -> bool) -> Option<bool> {
         let mut before = self.sight();
         for doubling in 0..=DOUBLINGS {
-            thread::park_timeout(FIRST_NAP * (1 << doubling));
-            if awake() {
-                self.end_nap();
+            if !self.park_for(FIRST_NAP * (1 << doubling), awake) {
+                self.end_nap_to_get_up();
                 return None;
             }
             let sight = self.sight();
             if sight.is_stuck(&before) {
-                self.end_nap();
+                self.end_nap_to_get_up();
                 // The caller still counts as asleep, and may be one of them.
                 let jobs = 0..sight.jobs();
                 jobs.take_while(|_| self.wake_sleeper()).for_each(drop);
@@ -143,11 +168,11 @@ impl Registry {
     /// Ends a nap, and looks for work. No push is missed: one that is not seen wakes the caller.
     /// `called` tells when all workers were called, and how many there were, if that is so.
     fn look_for_good(&self, called: Option<(Ticket, usize)>) -> Option<bool> {
-        let restored = self.end_nap();
+        let must_pass = self.end_nap();
         let is_ordered = |(ticket, workers)| {
             self.sleepers_barrier.was_passed_since(ticket) && self.workers() == workers
         };
-        if !restored && called.is_some_and(is_ordered) {
+        if !must_pass && called.is_some_and(is_ordered) {
             Some(self.work_in_sight())
         } else {
             self.call_for_work()

@@ -196,7 +196,7 @@ impl Registry {
     fn end_sleep(&self, worker: &Worker) {
         let got_up = self.counts.end_sleep(&worker.sleep);
         if got_up.drafted {
-            self.end_nap();
+            self.end_nap_to_get_up();
         }
         if got_up.to_search || got_up.drafted {
             worker.summoned.set(true);
@@ -231,11 +231,7 @@ impl Registry {
     fn wake_another(&self) {
         // What the caller was woken for is in sight behind it, unless it was taken.
         fence(Ordering::Acquire); // [Z6]
-        if !self.work_in_sight() {
-            return;
-        }
-        fence(Ordering::SeqCst); // [K7]
-        if !self.leaves_to_napper() {
+        if self.work_in_sight() && !self.leaves_to_napper() {
             self.wake_one();
         }
     }

@@ -108,7 +108,9 @@ impl Worker {
             self.generosity.renew(exposed, stolen);
         }
         // What is not in this deque, this worker may not get round to.
-        let left = self.has_deque_alone() && self.registry().leaves_to_nap();
+        let may_leave = self.has_deque_alone();
+        let to_napper = may_leave && self.registry().leaves_to_napper();
+        let left = to_napper || may_leave && self.registry().leaves_to_nap();
         let shown = attention.asked || !left && self.shows_unasked();
         if self.is_recorded() {
             self.seal();
@@ -139,8 +141,9 @@ impl Worker {
         if wants_call {
             self.count_down();
         }
-        // The worker that naps restores the call of those that sleep longer.
-        let more_sleep = !left && self.registry().wake_one_for(dealt_to, is_dedicated);
+        // The call of those that sleep longer is restored by the napper, or stays.
+        let more_sleep = left || self.registry().wake_one_for(dealt_to, is_dedicated);
+        let more_sleep = more_sleep && !to_napper;
         if more_sleep || wants_call || self.is_recorded() {
             self.deque.call();
         }
