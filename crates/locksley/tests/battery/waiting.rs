@@ -107,6 +107,9 @@ fn pools_that_call_each_other_finish() {
     assert_eq!(answer, 42);
 }
 
+/// Pools that tasks may refer to for as long as they like.
+static POOLS: Mutex<Vec<&Pool>> = Mutex::new(Vec::new());
+
 /// Two joins on one worker while the other is busy to the end: the inner one's first closure calls
 /// `wait` with a task that the other worker is at. Each job must run once.
 fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
@@ -115,6 +118,8 @@ fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
         let builder = Pool::builder().workers(2).strategy(strategy);
         let pool = builder.waiting(waiting).build().unwrap();
         let pool: &'static Pool = Box::leak(Box::new(pool));
+        // Its memory stays in reach, so that it is no leak.
+        POOLS.lock().unwrap().push(pool);
         for _ in 0..10 {
             let runs = pool.install(|| joins_around(pool, waiting, &wait));
             assert_eq!(runs, [1, 1], "{strategy}");
