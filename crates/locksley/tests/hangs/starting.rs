@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,8 +62,34 @@ fn tasks_that_meet_their_parent() {
     });
 }
 
-/// The same in a pool whose workers hardly look for work before they sleep: one that was woken, and
-/// cannot get at what it was woken for at once, still wakes the next when it does.
+/// Two tasks take both processors, and fork without end until a third one has run. It lies in a
+/// queue that changes all the time, so no worker looks held up; a sleeper takes it all the same.
+#[test]
+fn tasks_that_fork_until_another_has_run() {
+    finishes("starting::tasks_that_fork_until_another_has_run", || {
+        let pool = Pool::builder().workers(3).processors(2).build().unwrap();
+        for _ in 0..10 {
+            let (begun, run) = (AtomicBool::new(false), AtomicBool::new(false));
+            let fork_until = |event: &AtomicBool| {
+                while !event.load(Ordering::Acquire) {
+                    locksley::join(|| (), || ());
+                }
+            };
+            pool.scope(|s| {
+                s.spawn(|_| {
+                    begun.store(true, Ordering::Release);
+                    fork_until(&run);
+                });
+                fork_until(&begun);
+                s.spawn(|_| run.store(true, Ordering::Release));
+                fork_until(&run);
+            });
+        }
+    });
+}
+
+/// Tasks that meet in a pool whose workers hardly look for work before they sleep: one that was
+/// woken, and cannot get at what it was woken for at once, still wakes the next when it does.
 #[test]
 fn tasks_that_meet_among_light_sleepers() {
     finishes("starting::tasks_that_meet_among_light_sleepers", || {

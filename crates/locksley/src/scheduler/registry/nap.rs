@@ -193,3 +193,7 @@ impl Registry {
         thread::park_timeout(time);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../../tests/unit/scheduler/registry/nap.rs"]
+mod tests;

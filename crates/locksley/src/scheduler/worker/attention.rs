@@ -141,9 +141,9 @@ impl Worker {
         if wants_call {
             self.count_down();
         }
-        // The call of those that sleep longer is restored by the napper, or stays.
-        let more_sleep = left || self.registry().wake_one_for(dealt_to, is_dedicated);
-        let more_sleep = more_sleep && !to_napper;
+        // The call of those that sleep longer stays, or the napper restores it.
+        let more_sleep =
+            !to_napper && (left || self.registry().wake_one_for(dealt_to, is_dedicated));
         if more_sleep || wants_call || self.is_recorded() {
             self.deque.call();
         }
