@@ -53,6 +53,10 @@ impl Crowd {
     pub(crate) fn note_yield(&self, began: u64, ended: u64) {
         let pause = self.pause.load(Ordering::Relaxed);
         if ended.saturating_sub(began) >= LONG {
+            if !self.may_yield(began) {
+                // Several threads waited for the same processor, and another has noted that.
+                return;
+            }
             let pause = (2 * pause).clamp(FIRST, LAST);
             self.pause.store(pause, Ordering::Relaxed);
             self.short.store(0, Ordering::Relaxed);

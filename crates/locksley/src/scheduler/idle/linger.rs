@@ -7,6 +7,9 @@
 //! rule of this kind before they halt them.
 //!
 //! One worker of a pool lingers at a time. The first job that it finds makes it wake others.
+//!
+//! Those whose last job was sent to them linger all, whatever their pauses were: the next broadcast
+//! needs each of them, and to wake them costs its caller more than what they do in it.
 
 use std::cell::Cell;
 
@@ -37,6 +40,8 @@ pub(crate) struct Linger {
     pub(crate) lingers: Cell<bool>,
     /// Set while it does what it was woken for.
     pub(crate) woken: Cell<bool>,
+    /// Set if its last job was sent to this very worker.
+    pub(crate) targeted: Cell<bool>,
 }
 
 impl Linger {
@@ -47,6 +52,7 @@ impl Linger {
             busy: Cell::new(0),
             lingers: Cell::new(false),
             woken: Cell::new(false),
+            targeted: Cell::new(false),
         }
     }
 
@@ -68,6 +74,9 @@ impl Linger {
     pub(crate) fn is_worthwhile(&self, now: u64) -> bool {
         let (pause, busy) = (self.pause.get(), self.busy.get());
         let elapsed = now.saturating_sub(self.since.get());
+        if self.targeted.get() {
+            return elapsed < LONGEST;
+        }
         pause <= LONGEST && pause <= WORTH * busy && elapsed < (2 * pause).min(LONGEST)
     }
 }

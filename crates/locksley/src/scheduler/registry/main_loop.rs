@@ -76,10 +76,13 @@ impl Registry {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.put_aside(worker);
             }
-            if worker.run_targeted() {
+            if !worker.targeted_jobs.is_empty() {
                 self.end_pause(worker, &mut idle);
+                worker.linger.targeted.set(true);
+                worker.run_targeted();
             } else if let Some(queued) = worker.find_work() {
                 self.end_pause(worker, &mut idle);
+                worker.linger.targeted.set(false);
                 worker.run_job(queued);
                 worker.end_work();
                 if !spare {
@@ -141,14 +144,18 @@ impl Registry {
     fn lingers(&self, worker: &Worker) -> bool {
         let linger = &worker.linger;
         let worthwhile = linger.is_worthwhile(self.now()) && self.has_processors();
-        if worthwhile && (linger.lingers.get() || !self.lingering.swap(true, Ordering::Relaxed)) {
-            linger.lingers.set(true);
-            if self.give_way() {
-                return true;
-            }
+        if worthwhile && (linger.targeted.get() || self.is_lingerer(worker)) && self.give_way() {
+            return true;
         }
         self.end_linger(worker);
         false
+    }
+
+    /// Returns `true` if this is the one worker of the pool that lingers, from now on at the latest.
+    fn is_lingerer(&self, worker: &Worker) -> bool {
+        let lingers = &worker.linger.lingers;
+        lingers.set(lingers.get() || !self.lingering.swap(true, Ordering::Relaxed));
+        lingers.get()
     }
 
     fn end_linger(&self, worker: &Worker) {
@@ -212,7 +219,7 @@ impl Registry {
     ) -> bool {
         let rule = self.config.idle;
         *idle += 1;
-        if *idle <= rule.spins {
+        if *idle <= rule.spins && !self.is_overcommitted() {
             for _ in 0..1 << (*idle).min(5) {
                 std::hint::spin_loop();
                 if served() {
@@ -222,6 +229,12 @@ impl Registry {
             return false;
         }
         *idle > rule.spins + rule.yields || !give_way()
+    }
+
+    /// Returns `true` if more workers are awake than there are processors: one that spins keeps
+    /// another from running.
+    fn is_overcommitted(&self) -> bool {
+        self.size > self.processors && self.counts.get().awake(self.size) > self.processors
     }
 
     /// Lets another thread have the processor for a moment. Returns `false` if the caller had

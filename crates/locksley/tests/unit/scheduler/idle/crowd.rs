@@ -43,3 +43,10 @@ fn a_row_of_short_yields_ends_the_pauses() {
     now = yield_for(&crowd, now, LONG);
     assert!(crowd.may_yield(now + FIRST), "the first pause again");
 }
+
+#[test]
+fn threads_that_wait_for_one_processor_count_once() {
+    let crowd = Crowd::new();
+    (0..8).for_each(|began| crowd.note_yield(began, LONG + began));
+    assert!(crowd.may_yield(LONG + FIRST), "the first pause");
+}

@@ -54,3 +54,12 @@ fn long_pauses_are_forgotten_after_a_few_short_ones() {
     }
     assert!((2..=6).contains(&rounds), "{rounds} rounds");
 }
+
+#[test]
+fn a_worker_that_was_sent_a_job_lingers_whatever_its_pauses_were() {
+    let (linger, now) = after(1_000_000_000, 100);
+    assert!(!linger.is_worthwhile(now));
+    linger.targeted.set(true);
+    assert!(linger.is_worthwhile(now + LONGEST - 1));
+    assert!(!linger.is_worthwhile(now + LONGEST));
+}
