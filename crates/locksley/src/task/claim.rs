@@ -19,15 +19,16 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | K1 | claim: swap | Relaxed | - | the closure was written before either reference was given away, and reached its owner by the queue or with the handle; what the runner writes is published by the latch and by K2 | `claim::models::one_of_two_runs_it_and_the_last_frees_it` |
-//! | K2 | release: subtraction | AcqRel | itself | the last one frees what the other has read and written | as K1 |
+//! | K2 | release: swap | AcqRel | itself | the last one frees what the other has read and written | as K1 |
 
-use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, Ordering};
 
 /// The claim to a task, and the references to it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     claimed: AtomicBool,
-    references: AtomicUsize,
+    /// Set when the first of the two references has gone.
+    released: AtomicBool,
 }
 
 impl Claim {
@@ -35,7 +36,7 @@ impl Claim {
     pub(crate) fn new() -> Claim {
         Claim {
             claimed: AtomicBool::new(false),
-            references: AtomicUsize::new(2),
+            released: AtomicBool::new(false),
         }
     }
 
@@ -50,7 +51,7 @@ impl Claim {
     #[inline]
     pub(crate) fn claim_alone(&self) {
         self.claimed.store(true, Ordering::Relaxed);
-        self.references.store(1, Ordering::Relaxed);
+        self.released.store(true, Ordering::Relaxed);
     }
 
     #[inline]
@@ -62,7 +63,7 @@ impl Claim {
     /// task.
     #[inline]
     pub(crate) fn release(&self) -> bool {
-        self.references.fetch_sub(1, Ordering::AcqRel) == 1 // [K2]
+        self.released.swap(true, Ordering::AcqRel) // [K2]
     }
 }
 

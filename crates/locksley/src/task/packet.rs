@@ -36,6 +36,13 @@ use crate::task::panics::reached_no_waiter;
 pub(crate) struct PacketHead {
     spawn: SpawnHeader,
     claim: Claim,
+    /// A panic of the task need not be reported, because the handle was dropped by another panic.
+    forgiven: AtomicBool,
+    methods: &'static Methods,
+}
+
+/// What depends on the types of closure and result.
+struct Methods {
     /// Runs the closure. The caller has claimed it, and holds a reference.
     run: unsafe fn(NonNull<PacketHead>, &Worker),
     /// Frees the packet, and drops a result that is still there. The caller held the last
@@ -57,7 +64,7 @@ impl PacketHead {
         // SAFETY: the reference keeps the packet alive.
         if unsafe { this.as_ref() }.claim.release() {
             // SAFETY: it was the last one.
-            unsafe { (this.as_ref().free)(this) };
+            unsafe { (this.as_ref().methods.free)(this) };
         }
     }
 }
@@ -105,9 +112,12 @@ impl Completion {
 /// What came of a task.
 enum Outcome<T> {
     Returned(T),
-    /// With the pool whose panic handler gets the payload if the handle's owner does not.
-    Panicked(Payload, Arc<Registry>),
+    Panicked(Box<Panic>),
 }
+
+/// What a task panicked with, and the pool whose panic handler gets that if the handle's owner does
+/// not.
+struct Panic(Payload, Arc<Registry>);
 
 /// A packet, as far as its handle knows it.
 #[repr(C)]
@@ -117,11 +127,14 @@ pub(crate) struct Packet<T> {
     result: UnsafeCell<Option<Outcome<T>>>,
     /// The task's pool, which lives at least until the task is done.
     registry: *const Registry,
-    /// A panic of the task need not be reported, because the handle was dropped by another panic.
-    forgiven: AtomicBool,
     /// Where the task is recorded, if it is.
     pub(crate) recorded: Option<Spawned>,
 }
+
+// General allocators are slow with more than 128 bytes, their own word included, and a closure is
+// yet to come.
+#[cfg(all(target_pointer_width = "64", not(loom)))]
+const _: () = assert!(size_of::<Packet<()>>() <= 96);
 
 /// A packet and its closure.
 #[repr(C)]
@@ -137,6 +150,11 @@ where
     const KIND: &'static Kind = &Kind {
         execute: Self::execute,
         has_packet: true,
+    };
+
+    const METHODS: &'static Methods = &Methods {
+        run: Self::run,
+        free: Self::free,
     };
 
     /// Executes an entry.
@@ -174,7 +192,9 @@ where
         };
         let outcome = match result {
             Ok(value) => Outcome::Returned(value),
-            Err(payload) => Outcome::Panicked(payload, worker.registry().shared()),
+            Err(payload) => {
+                Outcome::Panicked(Box::new(Panic(payload, worker.registry().shared())))
+            }
         };
         // SAFETY: the handle reads the result only after the latch is set.
         unsafe { *cell.packet.result.get() = Some(outcome) };
@@ -191,12 +211,16 @@ where
         // SAFETY: the packet was made by `Packet::create` with these types, and no reference is
         // left.
         let cell = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
-        let (result, forgiven) = (cell.packet.result, cell.packet.forgiven);
+        let (result, forgiven) = (cell.packet.result, cell.packet.head.forgiven);
         match result.into_inner() {
-            Some(Outcome::Panicked(payload, _)) if forgiven.load(Ordering::Relaxed) => {
-                discard(payload);
+            Some(Outcome::Panicked(panic)) => {
+                let Panic(payload, registry) = *panic;
+                if forgiven.load(Ordering::Relaxed) {
+                    discard(payload);
+                } else {
+                    reached_no_waiter(&registry, payload);
+                }
             }
-            Some(Outcome::Panicked(payload, registry)) => reached_no_waiter(&registry, payload),
             Some(Outcome::Returned(_)) | None => {}
         }
     }
@@ -221,13 +245,12 @@ impl<T> Packet<T> {
                         group: GroupId::NONE,
                     },
                     claim: Claim::new(),
-                    run: Cell::<F, T>::run,
-                    free: Cell::<F, T>::free,
+                    forgiven: AtomicBool::new(false),
+                    methods: Cell::<F, T>::METHODS,
                 },
                 completion: Completion::new(),
                 result: UnsafeCell::new(None),
                 registry,
-                forgiven: AtomicBool::new(false),
                 recorded,
             },
             func: UnsafeCell::new(MaybeUninit::new(func)),
@@ -288,7 +311,7 @@ impl<T> Packet<T> {
     pub(crate) unsafe fn run(this: NonNull<Packet<T>>, worker: &Worker) {
         let head = this.cast::<PacketHead>();
         // SAFETY: the handle's reference keeps the packet alive, and the caller has claimed it.
-        unsafe { (head.as_ref().run)(head, worker) };
+        unsafe { (head.as_ref().methods.run)(head, worker) };
         worker.task_done();
     }
 
@@ -305,7 +328,7 @@ impl<T> Packet<T> {
         let outcome = unsafe { (*self.result.get()).take() };
         outcome.map(|outcome| match outcome {
             Outcome::Returned(value) => Ok(value),
-            Outcome::Panicked(payload, _) => Err(payload),
+            Outcome::Panicked(panic) => Err(panic.0),
         })
     }
 
@@ -317,8 +340,8 @@ impl<T> Packet<T> {
     pub(crate) unsafe fn release(this: NonNull<Packet<T>>) {
         if thread::panicking() {
             // SAFETY: the handle's reference keeps the packet alive.
-            let packet = unsafe { this.as_ref() };
-            packet.forgiven.store(true, Ordering::Relaxed);
+            let head = unsafe { this.as_ref() }.head();
+            head.forgiven.store(true, Ordering::Relaxed);
         }
         // SAFETY: the reference is the handle's.
         unsafe { PacketHead::release(this.cast()) };
