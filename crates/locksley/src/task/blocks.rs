@@ -11,6 +11,9 @@
 //! The depot cuts its blocks from chunks, of which it has some megabytes at most, and frees them
 //! with the pool. What fits no block, or comes when there are no more, or from another thread than
 //! a worker, is the allocator's.
+//!
+//! A task with a handle may outlive the pool, so it lies in a block of the allocator's, of which
+//! workers keep a few: [`Kept`].
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -47,7 +50,7 @@ struct Lists {
     other: List,
 }
 
-/// A list of free blocks of one size, all from chunks.
+/// A list of free blocks of one size, all from chunks or all from the allocator.
 #[derive(Debug)]
 struct List {
     first: Cell<*mut Free>,
@@ -123,7 +126,7 @@ impl List {
 
     /// # Safety
     ///
-    /// The block is free, from a chunk, and of the list's size.
+    /// The block is free, of the list's size, and comes from where the others do.
     #[inline]
     unsafe fn give(&self, block: NonNull<Free>) {
         let next = self.first.replace(block.as_ptr());
@@ -289,6 +292,69 @@ impl Blocks {
         }
         // SAFETY: it is free, of this size, and from a chunk.
         unsafe { lists.current.give(block) };
+    }
+}
+
+/// The size of blocks for tasks with a handle: with the allocator's own word 128 bytes, up to which
+/// it is fast.
+const KEPT_SIZE: usize = 120;
+
+/// How many of them a worker keeps.
+const MOST_KEPT: usize = 128;
+
+/// Blocks of the allocator's that a worker keeps for tasks with a handle. The owner's alone.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(List);
+
+impl Kept {
+    /// Returns memory for a `T`, which is not empty. `kept` is what the calling worker has, if the
+    /// calling thread is one.
+    #[inline]
+    pub(crate) fn allocate<T>(kept: Option<&Kept>) -> NonNull<T> {
+        const { assert!(size_of::<T>() > 0) }
+        let block = kept
+            .filter(|_| fits_kept::<T>())
+            .and_then(|kept| kept.0.take());
+        block.map_or_else(|| allocate(kept_layout::<T>()).cast(), NonNull::cast)
+    }
+
+    /// Keeps the memory of a `T`, if there is room, or gives it back to the allocator.
+    ///
+    /// # Safety
+    ///
+    /// The memory comes from [`allocate`](Kept::allocate) for the same type, and is not used any
+    /// more.
+    #[inline]
+    pub(crate) unsafe fn free<T>(kept: Option<&Kept>, memory: NonNull<T>) {
+        match kept.filter(|kept| fits_kept::<T>() && kept.0.len.get() < MOST_KEPT) {
+            // SAFETY: it is free, of this size, and from the allocator.
+            Some(kept) => unsafe { kept.0.give(memory.cast()) },
+            // SAFETY: it was allocated with this layout.
+            None => unsafe { alloc::dealloc(memory.as_ptr().cast(), kept_layout::<T>()) },
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        while let Some(block) = self.0.take() {
+            // SAFETY: it was allocated so.
+            unsafe { alloc::dealloc(block.as_ptr().cast(), layout(KEPT_SIZE)) };
+        }
+    }
+}
+
+/// Returns `true` if a `T` fits a block that workers keep.
+const fn fits_kept<T>() -> bool {
+    HAS_LISTS && size_of::<T>() <= KEPT_SIZE && align_of::<T>() <= ALIGN
+}
+
+/// The layout of memory for a `T`: a whole block, if it fits one.
+const fn kept_layout<T>() -> Layout {
+    if fits_kept::<T>() {
+        layout(KEPT_SIZE)
+    } else {
+        Layout::new::<T>()
     }
 }
 

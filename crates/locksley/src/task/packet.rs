@@ -26,6 +26,7 @@ use crate::observe::record::Spawned;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use crate::task::blocks::Kept;
 use crate::task::claim::Claim;
 use crate::task::job::{GroupId, Header, JobRef, Kind, Payload, SpawnHeader, catch, discard};
 use crate::task::latch::Latch;
@@ -192,9 +193,7 @@ where
         };
         let outcome = match result {
             Ok(value) => Outcome::Returned(value),
-            Err(payload) => {
-                Outcome::Panicked(Box::new(Panic(payload, worker.registry().shared())))
-            }
+            Err(payload) => Outcome::Panicked(Box::new(Panic(payload, worker.registry().shared()))),
         };
         // SAFETY: the handle reads the result only after the latch is set.
         unsafe { *cell.packet.result.get() = Some(outcome) };
@@ -210,7 +209,10 @@ where
     unsafe fn free(head: NonNull<PacketHead>) {
         // SAFETY: the packet was made by `Packet::create` with these types, and no reference is
         // left.
-        let cell = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
+        let cell = unsafe { head.cast::<Self>().read() };
+        let kept = Worker::current().map(|worker| &worker.kept);
+        // SAFETY: as above, and what was in it is `cell` now.
+        unsafe { Kept::free(kept, head.cast::<Self>()) };
         let (result, forgiven) = (cell.packet.result, cell.packet.head.forgiven);
         match result.into_inner() {
             Some(Outcome::Panicked(panic)) => {
@@ -228,8 +230,10 @@ where
 
 impl<T> Packet<T> {
     /// Makes a task of a closure: its entry, which must be executed, and what its handle holds.
+    /// `here` is the worker of the pool that the calling thread is, if it is one.
     pub(crate) fn create<F>(
         registry: &Registry,
+        here: Option<&Worker>,
         recorded: Option<Spawned>,
         func: F,
     ) -> (JobRef, NonNull<Packet<T>>)
@@ -237,12 +241,13 @@ impl<T> Packet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let cell = Box::new(Cell::<F, T> {
+        let memory = Kept::allocate::<Cell<F, T>>(here.map(|worker| &worker.kept));
+        let cell = Cell {
             packet: Packet {
                 head: PacketHead {
                     spawn: SpawnHeader {
                         header: Header::new(Cell::<F, T>::KIND),
-                        group: GroupId::NONE,
+                        group: GroupId(memory.addr().get()),
                     },
                     claim: Claim::new(),
                     forgiven: AtomicBool::new(false),
@@ -254,10 +259,10 @@ impl<T> Packet<T> {
                 recorded,
             },
             func: UnsafeCell::new(MaybeUninit::new(func)),
-        });
-        let cell = Box::leak(cell);
-        cell.packet.head.spawn.group = GroupId(std::ptr::from_ref(cell).addr());
-        let packet = NonNull::from(cell).cast::<Packet<T>>();
+        };
+        // SAFETY: the memory is for a cell of this type.
+        unsafe { memory.write(cell) };
+        let packet = memory.cast::<Packet<T>>();
         (JobRef::spawned(packet.cast()), packet)
     }
 

@@ -225,7 +225,7 @@ where
     let here = count_task(registry);
     let recorded = here.filter(|worker| worker.is_recorded());
     let recorded = recorded.map(Spawned::note_task);
-    let (job, packet) = Packet::create(registry, recorded, task);
+    let (job, packet) = Packet::create(registry, here, recorded, task);
     let home = match here {
         Some(worker) => {
             worker.sweep_if_many();

@@ -28,7 +28,7 @@ use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
 use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
-use crate::task::blocks::{Blocks, Depot};
+use crate::task::blocks::{Blocks, Depot, Kept};
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
 use crate::task::job::JobRef;
@@ -111,6 +111,8 @@ pub struct Worker {
     pub(crate) tasks: TaskCounts,
     /// The owner's alone.
     pub(crate) blocks: Blocks,
+    /// The owner's alone.
+    pub(crate) kept: Kept,
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
     thread: OnceLock<Thread>,
@@ -163,6 +165,7 @@ impl Worker {
             ghosts: Ghosts::new(),
             tasks: TaskCounts::new(),
             blocks: Blocks::default(),
+            kept: Kept::default(),
             blocked: AtomicBool::new(false),
             thread: OnceLock::new(),
             stealer,

@@ -95,3 +95,29 @@ fn what_another_thread_allocates_goes_back_to_the_allocator() {
     unsafe { blocks.free(outside, &depot) };
     assert!(blocks.lists[0].current.is_empty());
 }
+
+#[test]
+fn a_worker_keeps_so_many_blocks_of_tasks_with_a_handle() {
+    let kept = Kept::default();
+    let all: Vec<_> = (0..MOST_KEPT + 3)
+        .map(|_| Kept::allocate::<[u64; 15]>(Some(&kept)))
+        .collect();
+    for &memory in &all {
+        // SAFETY: it comes from `allocate`.
+        unsafe {
+            memory.write([u64::MAX; 15]);
+            Kept::free(Some(&kept), memory);
+        }
+    }
+    assert_eq!(kept.0.len.get(), MOST_KEPT);
+    let again = Kept::allocate::<u8>(Some(&kept));
+    assert_eq!(again.addr(), all[MOST_KEPT - 1].addr(), "whatever fits");
+    let large = Kept::allocate::<[u64; 16]>(Some(&kept));
+    assert_eq!(kept.0.len.get(), MOST_KEPT - 1, "this does not");
+    // SAFETY: both come from `allocate`. A thread that is no worker frees what a worker allocated.
+    unsafe {
+        Kept::free(None, again);
+        Kept::free(Some(&kept), large);
+    }
+    assert_eq!(kept.0.len.get(), MOST_KEPT - 1);
+}
