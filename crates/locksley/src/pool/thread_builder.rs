@@ -166,19 +166,6 @@ impl Roll {
 pub(crate) type SpawnThread<'s> = &'s mut dyn FnMut(ThreadBuilder) -> io::Result<()>;
 
 /// A worker that waits for its thread: see [`Builder::build_with`](crate::Builder::build_with).
-///
-/// ```
-/// let pool = locksley::Pool::builder()
-///     .workers(2)
-///     .thread_name(|index| format!("crew {index}"))
-///     .build_with(|thread| {
-///         assert_eq!(thread.name(), format!("crew {}", thread.index()));
-///         assert_eq!(thread.stack_size(), None);
-///         thread.spawn()
-///     })
-///     .unwrap();
-/// assert_eq!(pool.install(|| 7), 7);
-/// ```
 pub struct ThreadBuilder {
     registry: Arc<Registry>,
     index: usize,
@@ -282,14 +269,6 @@ impl ThreadBuilder {
     /// # Errors
     ///
     /// If the operating system refuses the thread.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .build_with(|thread| thread.spawn_by(std::thread::Builder::new()))
-    ///     .unwrap();
-    /// assert_eq!(pool.install(|| std::thread::current().name().map(str::to_owned)), None);
-    /// ```
     pub fn spawn_by(self, builder: thread::Builder) -> io::Result<()> {
         let registry = self.registry.clone();
         let handle = self.start_by(builder)?;

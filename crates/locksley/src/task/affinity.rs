@@ -54,15 +54,6 @@ where
 
 /// The index of a worker of the pool that the calling thread belongs to (the global one, if it
 /// belongs to none): the same for the same key, and for many keys each about equally often.
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(4).build().unwrap();
-/// pool.install(|| {
-///     let worker = locksley::worker_for_key(&(3, "rows"));
-///     assert!(worker < 4);
-///     assert_eq!(worker, locksley::worker_for_key(&(3, "rows")));
-/// });
-/// ```
 pub fn worker_for_key<K: Hash + ?Sized>(key: &K) -> usize {
     worker_for(current_num_workers(), key)
 }

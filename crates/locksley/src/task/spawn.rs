@@ -26,11 +26,6 @@ const TAKEN: &str = "the task's result was given out before";
 
 /// A handle to a spawned task: wait for it with [`join`](JoinHandle::join) or `.await` it.
 /// Dropping it lets the task run on by itself.
-///
-/// ```
-/// let handle = locksley::spawn(|| 6 * 7);
-/// assert_eq!(locksley::block_on(handle), 42);
-/// ```
 pub struct JoinHandle<T> {
     /// The handle holds a reference to it.
     packet: NonNull<Packet<T>>,
@@ -246,14 +241,6 @@ impl<T> JoinHandle<T> {
     }
 
     /// Returns `true` if the task is done.
-    ///
-    /// ```
-    /// let handle = locksley::spawn(|| 7);
-    /// while !handle.is_finished() {
-    ///     std::thread::yield_now();
-    /// }
-    /// assert_eq!(handle.join(), 7);
-    /// ```
     pub fn is_finished(&self) -> bool {
         self.packet().completion.latch().probe()
     }
@@ -262,11 +249,6 @@ impl<T> JoinHandle<T> {
     ///
     /// A worker that waits here runs the task itself if no other has started it, or helps the one
     /// that has.
-    ///
-    /// ```
-    /// let handle = locksley::spawn(|| "done");
-    /// assert_eq!(handle.join(), "done");
-    /// ```
     pub fn join(self) -> T {
         unwrap(self.try_join())
     }

@@ -238,22 +238,12 @@ impl Worker {
     }
 
     /// The number of workers in its pool, without spares.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.num_workers()), 2);
-    /// ```
     #[inline]
     pub fn num_workers(&self) -> usize {
         self.registry().size()
     }
 
     /// How many spare workers its pool may have: see [`Builder::spares`](crate::Builder::spares).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).spares(3).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.num_spares()), 3);
-    /// ```
     #[inline]
     pub fn num_spares(&self) -> usize {
         self.registry().spares()
@@ -261,11 +251,6 @@ impl Worker {
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.index()), 0);
-    /// ```
     #[inline]
     pub fn index(&self) -> usize {
         self.index
@@ -342,37 +327,18 @@ impl fmt::Debug for Worker {
 }
 
 /// The index of the worker that the calling thread is, if it is one of a pool's workers.
-///
-/// ```
-/// assert_eq!(locksley::current_worker_index(), None);
-/// ```
 pub fn current_worker_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
 /// Returns whether the calling worker has tasks of its own that have not started. `None` if the
 /// calling thread is no worker.
-///
-/// ```
-/// assert_eq!(locksley::current_worker_has_pending_tasks(), None);
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// pool.install(|| {
-///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(false));
-///     let task = locksley::spawn(|| 7);
-///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(true));
-///     assert_eq!(task.join(), 7);
-/// });
-/// ```
 pub fn current_worker_has_pending_tasks() -> Option<bool> {
     Worker::current().map(|worker| !worker.seems_empty())
 }
 
 /// The number of workers in the pool that the calling thread belongs to; of the global pool if it
 /// belongs to none.
-///
-/// ```
-/// assert!(locksley::current_num_workers() >= 1);
-/// ```
 pub fn current_num_workers() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().size(),
