@@ -20,7 +20,6 @@ use crate::error::BuildError;
 use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
 use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
-use crate::task::job::catch;
 
 /// What the threads of a pool tell about whether they could be pinned.
 pub(crate) struct Reports {
@@ -179,7 +178,7 @@ impl ThreadBuilder {
     pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
         registry.roll.enter();
         registry.roll.add_user();
-        let handler_pending = registry.config.has_start_handler();
+        let handler_pending = registry.config.start.is_some();
         if handler_pending {
             registry.count_task_outside();
         }
@@ -234,16 +233,13 @@ impl ThreadBuilder {
             report.send(pinned);
         }
         registry.worker(index).be(|worker| {
-            if let Err(payload) = catch(|| registry.config.run_start_handler(index)) {
-                registry.config.handle_panic(payload);
-            }
+            let config = &registry.config;
+            config.run_handler(config.start.as_ref(), index);
             if std::mem::take(&mut self.handler_pending) {
                 registry.start_handler_done();
             }
             registry.main_loop(worker);
-            if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
-                registry.config.handle_panic(payload);
-            }
+            config.run_handler(config.exit.as_ref(), index);
             if !registry.closed() {
                 // The handler has spawned a task, and this may be the last worker.
                 registry.main_loop(worker);

@@ -5,16 +5,20 @@
 //! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
 
 use locksley_strategy::Job;
 pub(crate) use locksley_strategy::UNKNOWN_OWNER;
+use locksley_trace::recording::AddressHasher;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
-use crate::task::group_map::GroupMap;
 use crate::task::job::{GroupId, JobRef};
+
+/// A table by groups, which are addresses.
+type GroupMap<V> = HashMap<GroupId, V, BuildHasherDefault<AddressHasher>>;
 
 /// A job, and the worker in whose queue it was pushed first.
 pub(crate) type QueuedJob = locksley_strategy::QueuedJob<JobRef>;

@@ -20,9 +20,8 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
 use crate::sync::{Ordering, fence};
-use crate::task::ghosts::Home;
 use crate::task::job::JobRef;
-use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
+use crate::task::spawn::{JoinHandle, Way, spawn_in, with_current_registry};
 
 /// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
 ///
@@ -49,7 +48,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_near_in(registry, worker, task))
+    with_current_registry(|registry| spawn_in(registry, Way::Near(worker), task))
 }
 
 /// The index of a worker of the pool that the calling thread belongs to (the global one, if it
@@ -67,18 +66,6 @@ pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     (scaled >> u64::BITS) as usize
 }
 
-/// Spawns a task into a pool, near a worker.
-pub(crate) fn spawn_near_in<F, T>(registry: &Registry, near: usize, task: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    spawn_by(registry, task, |worker, job| {
-        worker.push_near(near, job);
-        Home::Worker(worker.index())
-    })
-}
-
 /// Pushes a spawned job that had better run on this worker.
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
@@ -89,7 +76,7 @@ pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
 
 impl Worker {
     /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
-    fn push_near(&self, near: usize, job: JobRef) {
+    pub(super) fn push_near(&self, near: usize, job: JobRef) {
         // SAFETY: the queue does not come back here.
         let Some(queue) = (unsafe { self.local_queue() }) else {
             return self.push_spawned(job);

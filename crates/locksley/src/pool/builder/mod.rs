@@ -7,9 +7,9 @@ mod threads;
 use std::fmt;
 use std::num::NonZero;
 
-use locksley_policy::{Balancer, Donor, Theta, Victims};
+use locksley_policy::{Balancer, Donor, Mixed, Theta, Victims};
 
-use crate::pool::config::{Config, OwnBalancer};
+use crate::pool::config::Config;
 use crate::strategy::{Idle, Strategy, Waiting};
 
 /// Builds a [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder), or by
@@ -77,7 +77,11 @@ impl Builder {
         Builder {
             workers: None,
             strategy: None,
-            config: Config::default(),
+            config: Config {
+                seed: 0x5eed,
+                depth_limit: 128,
+                ..Config::default()
+            },
         }
     }
 
@@ -211,10 +215,10 @@ impl Builder {
     where
         B: Balancer + Send + 'static,
     {
-        self.config.balancer = Some(OwnBalancer {
-            theta,
-            make: Box::new(move |index| Box::new(make(index))),
-        });
+        self.config.balancer = Some(Box::new(move |index| {
+            let balancer = make(index);
+            Box::new(Mixed { theta, balancer })
+        }));
         self
     }
 

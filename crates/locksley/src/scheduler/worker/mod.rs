@@ -19,7 +19,7 @@ use crate::observe::record::CurrentStrand;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::config::Config;
-use crate::scheduler::donor::DonorSlot;
+use crate::scheduler::donor::{OwnDonor, make_donor};
 use crate::scheduler::idle::linger::Linger;
 use crate::scheduler::idle::sleep::SleepState;
 use crate::scheduler::injector::Injector;
@@ -80,7 +80,7 @@ pub struct Worker {
     /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
-    pub(crate) donor: DonorSlot,
+    pub(crate) donor: OwnDonor,
     /// After how many more pushes and pops to ask the queue whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
@@ -125,7 +125,7 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = Embedded::new();
-        let (donor, is_eager) = DonorSlot::new(index, config);
+        let (donor, is_eager) = make_donor(index, config);
         let (queue, stealer) = local_queue_for(index, config, is_eager).unzip();
         let reference = config.strategy.is_reference();
         let wants_call = queue.as_ref().is_some_and(|queue| queue.wants_call());

@@ -4,7 +4,7 @@ use locksley_strategy::Job;
 use locksley_trace::Activity;
 
 use super::Worker;
-use crate::observe::stats::{Counters, Event};
+use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::task::job::JobRef;
 
@@ -38,7 +38,8 @@ impl Worker {
 
     /// Publishes what the owner's thread has counted on its own.
     pub(crate) fn publish_counts(&self) {
-        if Counters::ON {
+        #[cfg(all(feature = "stats", not(loom)))]
+        {
             // SAFETY: only the owner's thread has a `&Worker`.
             let exposed = unsafe { self.deque.exposed() };
             self.counters.publish(exposed);
