@@ -27,6 +27,19 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// Waits on a condition variable as long as the condition holds.
+pub(crate) fn wait_while<'m, T>(
+    changed: &Condvar,
+    mut guard: MutexGuard<'m, T>,
+    condition: impl Fn(&T) -> bool,
+) -> MutexGuard<'m, T> {
+    while condition(&guard) {
+        let woken = changed.wait(guard);
+        guard = woken.unwrap_or_else(std::sync::PoisonError::into_inner);
+    }
+    guard
+}
+
 #[cfg(loom)]
 pub(crate) use loom::sync::MutexGuard;
 #[cfg(not(loom))]

@@ -5,22 +5,7 @@
 //! reads an object sees what the last task forked before it wrote there. Tasks that have nothing to
 //! do with each other run at the same time.
 //!
-//! ```
-//! use locksley::flow;
-//!
-//! let (mut a, mut b, mut sum) = (0, 0, 0);
-//! flow(|f| {
-//!     let (a, b, sum) = (f.object(&mut a), f.object(&mut b), f.object(&mut sum));
-//!     // These two in parallel,
-//!     f.fork(a.write(), |mut a| a.set(3));
-//!     f.fork(b.write(), |mut b| b.set(4));
-//!     // then this,
-//!     f.fork((a.read(), b.read(), sum.write()), |(a, b, mut sum)| sum.set(a + b));
-//!     // then this.
-//!     f.fork(a.update(), |a| *a *= 10);
-//! });
-//! assert_eq!((a, b, sum), (30, 4, 7));
-//! ```
+//! The [guide](crate::guide::dataflow) has examples.
 //!
 //! The model is that of Athapascan and Kaapi, as in Danjean's lecture "Work Stealing": fork with
 //! access modes read, write, read-write and cumulative write, execution in the reference order,
@@ -76,10 +61,8 @@
 //!
 //! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on:
 //! it is they who find out what depends on what (`engine` has the protocol). The worker that runs
-//! the body runs the tasks that are left when the body returns or calls [`Flow::sync`], in order,
-//! and computes no dependencies. A body that is thousands of tasks ahead runs the oldest ones
-//! before it goes on. To fork a task costs less than to spawn one. [`Flow::fork_near`] says which
-//! worker had better run a task.
+//! the body runs what is left, in order, when the body returns or calls [`Flow::sync`]. A body that
+//! is thousands of tasks ahead runs the oldest ones before it goes on.
 //!
 //! # No deadlock
 //!
@@ -199,17 +182,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     /// Makes an object that tasks can [add](Object::cumulate) to, of what is borrowed. `operation`
     /// says what it is to add: [`Sum`], a closure that changes its first argument, or what else is
     /// [`Reduce`]. What is there at first comes before all that is added.
-    ///
-    /// ```
-    /// let mut largest = 0;
-    /// locksley::flow(|f| {
-    ///     let largest = f.cumulative(&mut largest, |max: &mut u32, n: u32| *max = n.max(*max));
-    ///     for n in [3, 141, 59] {
-    ///         f.fork(largest.cumulate(), move |mut largest| largest.add(n));
-    ///     }
-    /// });
-    /// assert_eq!(largest, 141);
-    /// ```
     pub fn cumulative<T, O>(&'f self, data: &'f mut T, operation: O) -> Object<'f, T, O>
     where
         T: Send,
@@ -279,19 +251,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     }
 
     /// Runs what was forked so far, and returns when it is done.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
-    ///
-    /// let done = AtomicU32::new(0);
-    /// locksley::flow(|f| {
-    ///     for _ in 0..10 {
-    ///         f.fork((), |()| { done.fetch_add(1, Ordering::Relaxed); });
-    ///     }
-    ///     f.sync();
-    ///     assert_eq!(done.load(Ordering::Relaxed), 10);
-    /// });
-    /// ```
     pub fn sync(&'f self) {
         self.frame.run_all();
     }

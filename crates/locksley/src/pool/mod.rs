@@ -70,15 +70,6 @@ pub fn max_num_workers() -> usize {
 /// Dropping it waits until everything that was spawned is done and its threads have ended. That
 /// blocks the calling thread: asynchronous code uses
 /// [`shutdown_background`](Pool::shutdown_background) instead.
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let sum: u64 = pool.install(|| {
-///     let (a, b) = locksley::join(|| (0..500).sum::<u64>(), || (500..1000).sum::<u64>());
-///     a + b
-/// });
-/// assert_eq!(sum, 499_500);
-/// ```
 pub struct Pool {
     pub(crate) registry: Arc<Registry>,
 }

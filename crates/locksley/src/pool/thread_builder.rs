@@ -19,7 +19,7 @@ use std::thread;
 use crate::error::BuildError;
 use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock, wait_while};
 
 /// What the threads of a pool tell about whether they could be pinned.
 pub(crate) struct Reports {
@@ -46,16 +46,10 @@ impl Reports {
 
     /// Waits until a thread has reported an error, which is returned, or none is to come.
     pub(crate) fn wait(&self) -> Option<BuildError> {
-        let mut state = lock(&self.state);
-        loop {
-            if state.error.is_some() || state.missing == 0 {
-                return state.error.take();
-            }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
+        let waits = |state: &Pending| state.error.is_none() && state.missing > 0;
+        wait_while(&self.changed, lock(&self.state), waits)
+            .error
+            .take()
     }
 }
 
@@ -151,13 +145,9 @@ impl Roll {
 
     /// Blocks until no thread is left.
     pub(crate) fn wait_until_empty(&self) {
-        let mut count = lock(&self.count);
-        while *count > 0 {
-            count = self
-                .changed
-                .wait(count)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
+        drop(wait_while(&self.changed, lock(&self.count), |count| {
+            *count > 0
+        }));
     }
 }
 
@@ -208,24 +198,6 @@ impl ThreadBuilder {
     }
 
     /// Makes the calling thread the worker. Returns when the pool has ended.
-    ///
-    /// ```
-    /// let greeting = String::from("hello");
-    /// std::thread::scope(|scope| {
-    ///     let pool = locksley::Pool::builder()
-    ///         .workers(2)
-    ///         .build_with(|thread| {
-    ///             let greeting = &greeting; // a scoped thread may borrow
-    ///             scope.spawn(move || {
-    ///                 assert_eq!(greeting, "hello");
-    ///                 thread.run();
-    ///             });
-    ///             Ok(())
-    ///         })
-    ///         .unwrap();
-    ///     assert_eq!(pool.install(|| 7), 7);
-    /// });
-    /// ```
     pub fn run(mut self) {
         let (registry, index) = (&*self.registry, self.index);
         let pinned = neighbours::pin(registry, index);
@@ -254,10 +226,8 @@ impl ThreadBuilder {
     ///
     /// If the operating system refuses the thread.
     pub fn spawn(self) -> io::Result<()> {
-        let registry = self.registry.clone();
-        let handle = self.start()?;
-        lock(&registry.threads).push(handle);
-        Ok(())
+        let builder = self.thread_builder();
+        self.spawn_by(builder)
     }
 
     /// Starts a thread by `builder`, and runs the worker in it. Ending the pool joins the thread.
@@ -272,11 +242,17 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
-        let mut builder = thread::Builder::new().name(self.name());
-        if let Some(size) = self.stack_size() {
-            builder = builder.stack_size(size);
+    /// What starts a thread of that name and stack size.
+    fn thread_builder(&self) -> thread::Builder {
+        let builder = thread::Builder::new().name(self.name());
+        match self.stack_size() {
+            Some(size) => builder.stack_size(size),
+            None => builder,
         }
+    }
+
+    pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
+        let builder = self.thread_builder();
         self.start_by(builder)
     }
 

@@ -43,8 +43,9 @@ pub enum Strategy {
     Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
-    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a queue is
-    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a bounded
+    /// queue is full, here and below, a join runs its second closure itself, and a spawn goes
+    /// through the pool's injector.
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
     SemiPrivate,
@@ -53,15 +54,12 @@ pub enum Strategy {
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
     /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half
-    /// at once. Workers can also be told to balance while they have work. The queue is bounded:
-    /// where it is full, a join runs its second closure itself, and a spawn goes through the pool's
-    /// injector.
+    /// at once. Workers can also be told to balance while they have work. The queue is bounded.
     StealHalf(StealHalf),
     /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered
     /// to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For
     /// programs in which one task makes all the work, or little is there to steal. The queue is
-    /// bounded: where it is full, a join runs its second closure itself, and a spawn goes through
-    /// the pool's injector.
+    /// bounded.
     Sharing(Sharing),
     /// Work dealing on the producer-consumer buffers of Hendler and Shavit: the worker that spawns
     /// a task deals it to another one, as an oracle says, and forks are dealt on request. For tasks
@@ -90,16 +88,14 @@ impl Strategy {
     }
 
     /// One of each kind.
-    pub const ALL: [Strategy; 8] = [
-        Strategy::Stealing,
-        Strategy::ChaseLev,
-        Strategy::Abp,
-        Strategy::SemiPrivate,
-        Strategy::flexible(Victims::STEAL_BACK),
-        Strategy::steal_half(When::Empty, Amount::Difference),
-        Strategy::sharing(Heuristic::TIT_FOR_TAT),
-        Strategy::dealing(Oracle::Simple),
-    ];
+    pub const ALL: [Strategy; 8] = {
+        let (mut all, mut number) = ([Strategy::Stealing; 8], 0);
+        while number < all.len() {
+            all[number] = Strategy::NAMED[number].1;
+            number += 1;
+        }
+        all
+    };
 
     const NAMED: [(&'static str, Strategy); 8] = [
         ("stealing", Strategy::Stealing),

@@ -29,20 +29,6 @@ use crate::task::spawn::{JoinHandle, Way, spawn_in, with_current_registry};
 /// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
 /// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
 /// strategies, and for an index that no worker has, this is `spawn`.
-///
-/// ```
-/// use locksley::policy::Heuristic;
-/// use locksley::{Pool, Strategy};
-///
-/// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
-/// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-/// let sum: u64 = pool.install(|| {
-///     let near = |n: usize| locksley::spawn_near(n % 2, move || n as u64);
-///     let tasks: Vec<_> = (0..10).map(near).collect();
-///     tasks.into_iter().map(|task| task.join()).sum()
-/// });
-/// assert_eq!(sum, 45);
-/// ```
 pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

@@ -38,22 +38,6 @@ impl Drop for Node {
 /// [child](CancelToken::child) is cancelled with its parent, but not the other way round.
 ///
 /// Nothing stops by itself: a task that wants to be cancellable looks at the token now and then.
-///
-/// ```
-/// use locksley::CancelToken;
-///
-/// let all = CancelToken::new();
-/// let (one, other) = (all.child(), all.child());
-/// one.cancel();
-/// assert!(one.is_cancelled() && !other.is_cancelled() && !all.is_cancelled());
-/// let task = {
-///     let other = other.clone();
-///     locksley::spawn(move || while !other.is_cancelled() { std::thread::yield_now() })
-/// };
-/// all.cancel();
-/// task.join();
-/// assert!(other.is_cancelled());
-/// ```
 #[derive(Clone)]
 pub struct CancelToken {
     node: Arc<Node>,

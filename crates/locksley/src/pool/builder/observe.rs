@@ -10,13 +10,11 @@ impl Builder {
     /// simulator ([guide](crate::guide::more_cores)). [`Pool::record`](crate::Pool::record) records
     /// a single call, on any pool. The default is `false`.
     ///
-    /// **What is recorded** is what [`run`](crate::Pool::run), [`install`](crate::Pool::install),
-    /// [`join`](crate::Pool::join), [`scope`](crate::Pool::scope) and the like run in the pool when
-    /// they are called from outside of it: joins; scopes with their tasks; spawned tasks whose
-    /// handles are waited for; flows, by which task needs which; loops, split as far as idle
-    /// workers would split them. The time of a strand is what it spends on its own worker, without
-    /// waiting, and without what the worker runs meanwhile. The structure is that of the program,
-    /// whatever the number of workers and the strategy. A panic ends a strand.
+    /// **What is recorded** is what calls from outside run in the pool: joins; scopes with their
+    /// tasks; spawned tasks whose handles are waited for; flows, by which task needs which; loops,
+    /// split as far as idle workers would split them. The time of a strand is what it spends on its
+    /// own worker, without waiting, and without what the worker runs meanwhile. The structure is
+    /// that of the program, whatever the number of workers and the strategy.
     ///
     /// **What is not**: tasks that are spawned from outside of the pool, or that no recorded strand
     /// waits for; scopes whose body runs outside of the pool
@@ -24,11 +22,10 @@ impl Builder {
     /// lock or the operating system keeps a strand waiting, that counts as its work: have no more
     /// workers than processors.
     ///
-    /// **What it costs**: a fork takes about a microsecond, instead of a few nanoseconds: six
-    /// readings of the clock, two allocations, and some 100 bytes until the recording is dropped.
-    /// 60 nanoseconds of it are in the recorded time of each strand, so strands should take much
-    /// longer. A join's frame is larger too, which may call for a larger
-    /// [stack](Builder::stack_size). A pool that does not record pays nothing at a fork.
+    /// **What it costs**: a fork takes about a microsecond, instead of a few nanoseconds, and some
+    /// 100 bytes until the recording is dropped. 60 nanoseconds of it are in the recorded time of
+    /// each strand, so strands should take much longer. A join's frame is larger too, which may
+    /// call for a larger [stack](Builder::stack_size).
     pub fn record(mut self, record: bool) -> Self {
         self.config.recorder = record.then(Recorder::new);
         self

@@ -218,20 +218,6 @@ impl Worker {
 
     /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not
     /// handed its worker, and asks the thread once instead of at every fork.
-    ///
-    /// ```
-    /// use locksley::Worker;
-    ///
-    /// assert!(Worker::with_current(|worker| worker.is_none()));
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let sum = pool.install(|| {
-    ///     Worker::with_current(|worker| match worker {
-    ///         Some(worker) => worker.join(|_| 1, |_| 2),
-    ///         None => (1, 2),
-    ///     })
-    /// });
-    /// assert_eq!(sum, (1, 2));
-    /// ```
     #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
         f(Worker::current())
