@@ -1,17 +1,14 @@
 //! The one place that knows whether atomics, locks and threads are the machine's or loom's.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{
+use loom as base;
+#[cfg(not(loom))]
+use std as base;
+
+pub(crate) use base::sync::atomic::{
     AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence,
 };
-#[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex};
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence,
-};
-#[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex};
+pub(crate) use base::sync::{Condvar, Mutex, MutexGuard};
 
 /// The machine's atomics, under loom too: for statics, which loom's cannot be.
 pub(crate) mod statics {
@@ -40,15 +37,7 @@ pub(crate) fn wait_while<'m, T>(
     guard
 }
 
-#[cfg(loom)]
-pub(crate) use loom::sync::MutexGuard;
-#[cfg(not(loom))]
-pub(crate) use std::sync::MutexGuard;
-
 /// Lets other threads run, while the caller waits in a loop.
 pub(crate) fn give_way() {
-    #[cfg(loom)]
-    loom::thread::yield_now();
-    #[cfg(not(loom))]
-    std::thread::yield_now();
+    base::thread::yield_now();
 }
