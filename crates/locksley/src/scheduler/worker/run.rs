@@ -14,10 +14,13 @@ const IN_A_ROW: u32 = 256;
 impl Worker {
     /// Runs a job of another worker while this one waits.
     pub(crate) fn help(&self, queued: QueuedJob) {
-        self.deeper(|| match self.seems_empty() {
-            true => self.run_job(queued),
-            // What lies there was pushed before, and need not descend from the job.
-            false => self.run_apart(queued),
+        self.deeper(|| {
+            if self.seems_empty() {
+                self.run_job(queued);
+            } else {
+                // What lies there was pushed before, and need not descend from the job.
+                self.run_apart(queued);
+            }
         });
     }
 
