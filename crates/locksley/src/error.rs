@@ -14,16 +14,6 @@ pub fn report(message: fmt::Arguments<'_>) {
 }
 
 /// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
-///
-/// ```
-/// use locksley::{BuildError, Pool};
-///
-/// match Pool::builder().workers(1 << 40).build() {
-///     Err(error @ BuildError::Thread { .. }) => println!("the system has no room: {error}"),
-///     Err(error) => println!("{error}"),
-///     Ok(_) => unreachable!("no machine has so many"),
-/// }
-/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {

@@ -44,41 +44,12 @@
 //! A closure that runs on a worker forks and spawns into that worker's pool. Elsewhere the free
 //! functions use the global pool, which starts on first use with one worker for each CPU that
 //! the process may use ([`available_cpus`]), or as many as `LOCKSLEY_NUM_THREADS` says, or as
-//! [`Builder::build_global`] asked for.
+//! [`Builder::build_global`] asked for. [`shutdown_global`] ends it.
 //!
-//! # Waiting
-//!
-//! A worker whose job was stolen takes only work that descends from it ([`Waiting::Leapfrog`]). So
-//! a task may hold a lock while it waits, and leaving a scope runs no unrelated task. If there is
-//! nothing of that kind to do, the worker blocks, and a *spare* worker takes its place, so that
-//! the pool keeps as many running as it has workers. Spares have indices from the number of
-//! workers on. There are as many spares as workers, and at least 64. If more tasks than that are
-//! blocked inside each other, a waiting worker takes any work. [More](guide::waiting).
-//! [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
-//!
-//! # Forked processes
-//!
-//! A process that was forked has none of its parent's threads. The global pool starts anew there,
-//! on first use. A pool of the parent's own, or a task handle of it, panics when it is used instead
-//! of waiting for ever; so does a child that was forked inside of a task and then waits for the
-//! rest of it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux.
-//! [`shutdown_global`] ends the global pool for a library that is unloaded.
-//!
-//! # Strategies
-//!
-//! [`Strategy`] says how work gets to idle workers. Under the default,
-//! [`Stealing`](Strategy::Stealing), a fork is a dozen plain instructions; a thief asks, and the
-//! owner answers at its next fork. Some strategies have policies, which are written behind the
-//! name: `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
-//! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
-//! [More](guide::strategies).
-//!
-//! # Panics
-//!
-//! A panic in either closure of a join, or in a task of a scope, reaches the caller when everything
-//! else that it waits for is done. A panic of a spawned task reaches the caller that joins or
-//! awaits its handle; without one it goes to the pool's [panic handler](Builder::panic_handler).
-//! [More](guide::promises).
+//! While a task waits, its worker takes only work that descends from what it waits for, so a task
+//! may hold a lock while it waits ([waiting](guide::waiting)). [`Strategy`] says how work gets to
+//! idle workers ([strategies](guide::strategies)). Panics, forked processes and environment
+//! variables: [promises](guide::promises).
 //!
 //! # Features
 //!
@@ -86,11 +57,6 @@
 //! path of a join counts nothing in any case.
 //!
 //! `strategies` (on by default): strategies with queues of their own ([`HAS_STRATEGIES`]).
-//!
-//! # Environment
-//!
-//! [`Builder`] has the variables that set what a program does not: the number of workers, the
-//! strategy, and what is written when the program exits.
 
 mod error;
 pub mod flow;

@@ -10,21 +10,6 @@
 //! | when to give work away, and to whom | [`Sharing`]: [`Heuristic`], [`Target`] |
 //! | to whom to deal | [`Dealing`]: [`Oracle`] |
 //! | parameters that check themselves | [`Theta`], [`Mu`], [`Factor`] |
-//!
-//! ```
-//! use locksley::policy::{Amount, Heuristic, Victims, When};
-//! use locksley::{Pool, Strategy};
-//!
-//! let strategies = [
-//!     Strategy::flexible(Victims::STICKY),
-//!     Strategy::steal_half(When::Empty, Amount::Half),
-//!     Strategy::sharing(Heuristic::TIT_FOR_TAT),
-//! ];
-//! for strategy in strategies {
-//!     let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-//!     assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-//! }
-//! ```
 
 #[doc(inline)]
 pub use locksley_policy::{

@@ -81,9 +81,10 @@ fn shrink(source: &Path, target: &Path, size: u32) -> Result<Option<Vec<u8>>, St
         ));
     }
     let whole = DynamicImage::from_decoder(decoder).map_err(said)?;
-    let mut small = match (whole.width(), whole.height()) == (width, height) {
-        true => whole,
-        false => whole.thumbnail_exact(width, height),
+    let mut small = if (whole.width(), whole.height()) == (width, height) {
+        whole
+    } else {
+        whole.thumbnail_exact(width, height)
     };
     small.apply_orientation(orientation);
     encode(&small, target).map(Some).map_err(said)
@@ -140,9 +141,10 @@ fn encode(image: &DynamicImage, target: &Path) -> Result<Vec<u8>, image::ImageEr
         (false, true) => image.to_luma_alpha8().into(),
         (false, false) => image.to_luma8().into(),
     };
-    match jpeg {
-        true => plain.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, QUALITY))?,
-        false => plain.write_to(&mut bytes, ImageFormat::Png)?,
+    if jpeg {
+        plain.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, QUALITY))?;
+    } else {
+        plain.write_to(&mut bytes, ImageFormat::Png)?;
     }
     Ok(bytes.into_inner())
 }

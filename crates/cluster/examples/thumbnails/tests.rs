@@ -56,15 +56,12 @@ impl Place {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                match path.is_dir() {
-                    true => folders.push(path),
-                    false => files.push(
-                        path.strip_prefix(self.output())
-                            .unwrap()
-                            .to_string_lossy()
-                            .into_owned(),
-                    ),
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
                 }
+                let name = path.strip_prefix(self.output()).unwrap();
+                files.push(name.to_string_lossy().into_owned());
             }
         }
         files.sort();

@@ -137,15 +137,13 @@ pub(super) fn bridge(
             beat = now + BEAT;
             live(mailbox, link);
         }
-        match done {
-            true => Ok(ControlFlow::Break(())),
-            false => {
-                if !came {
-                    thread::sleep(NAP);
-                }
-                Ok(ControlFlow::Continue(()))
-            }
+        if done {
+            return Ok(ControlFlow::Break(()));
         }
+        if !came {
+            thread::sleep(NAP);
+        }
+        Ok(ControlFlow::Continue(()))
     })
 }
 

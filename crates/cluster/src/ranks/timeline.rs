@@ -33,9 +33,10 @@ pub(super) fn of_rank(
     trace.name_thread(pid, tid, "messages");
     for end in moves.iter() {
         let gave = end.ends.0 == report.rank;
-        let (verb, word, other) = match gave {
-            true => ("give", "to", end.ends.1),
-            false => ("take", "from", end.ends.0),
+        let (verb, word, other) = if gave {
+            ("give", "to", end.ends.1)
+        } else {
+            ("take", "from", end.ends.0)
         };
         trace.events.push(TraceEvent::Slice {
             name: format!("{verb} {} {word} rank {other}", end.tasks).into(),
@@ -68,9 +69,10 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &
         // One end may be missing: a rank keeps only so many.
         let [one, other] = pair[..] else { continue };
         let (left, arrived) = (one.time.0.min(other.time.0), one.time.0.max(other.time.0));
-        let how = match one.lifeline {
-            true => Arrow::Lifeline,
-            false => Arrow::Steal,
+        let how = if one.lifeline {
+            Arrow::Lifeline
+        } else {
+            Arrow::Steal
         };
         let place = |rank: usize| Some((rank as u32, *talkers.get(&rank)?));
         let (Some(from), Some(to)) = (place(ends.0), place(ends.1)) else {

@@ -87,15 +87,6 @@ pub struct Part {
 pub struct Running<'a, 'b>(pub(crate) &'a Context<'b>);
 
 /// What a task sees of an object that it writes: it can set it, and not read it.
-///
-/// ```
-/// let mut line = [1, 2, 3];
-/// locksley::flow(|f| {
-///     let line = f.object(&mut line[..]);
-///     f.fork(line.write(), |mut line| line.fill_with(|place| place * place));
-/// });
-/// assert_eq!(line, [0, 1, 4]);
-/// ```
 pub struct Write<'t, T: ?Sized>(&'t mut T);
 
 impl<T: ?Sized> fmt::Debug for Write<'_, T> {
@@ -106,15 +97,6 @@ impl<T: ?Sized> fmt::Debug for Write<'_, T> {
 
 impl<T> Write<'_, T> {
     /// Sets the object.
-    ///
-    /// ```
-    /// let mut n = 0;
-    /// locksley::flow(|f| {
-    ///     let n = f.object(&mut n);
-    ///     f.fork(n.write(), |mut n| n.set(5));
-    /// });
-    /// assert_eq!(n, 5);
-    /// ```
     pub fn set(&mut self, value: T) {
         *self.0 = value;
     }

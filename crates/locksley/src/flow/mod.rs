@@ -5,22 +5,7 @@
 //! reads an object sees what the last task forked before it wrote there. Tasks that have nothing to
 //! do with each other run at the same time.
 //!
-//! ```
-//! use locksley::flow;
-//!
-//! let (mut a, mut b, mut sum) = (0, 0, 0);
-//! flow(|f| {
-//!     let (a, b, sum) = (f.object(&mut a), f.object(&mut b), f.object(&mut sum));
-//!     // These two in parallel,
-//!     f.fork(a.write(), |mut a| a.set(3));
-//!     f.fork(b.write(), |mut b| b.set(4));
-//!     // then this,
-//!     f.fork((a.read(), b.read(), sum.write()), |(a, b, mut sum)| sum.set(a + b));
-//!     // then this.
-//!     f.fork(a.update(), |a| *a *= 10);
-//! });
-//! assert_eq!((a, b, sum), (30, 4, 7));
-//! ```
+//! The [guide](crate::guide::dataflow) has examples.
 //!
 //! The model is that of Athapascan and Kaapi, as in Danjean's lecture "Work Stealing": fork with
 //! access modes read, write, read-write and cumulative write, execution in the reference order,
@@ -76,10 +61,8 @@
 //!
 //! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on:
 //! it is they who find out what depends on what (`engine` has the protocol). The worker that runs
-//! the body runs the tasks that are left when the body returns or calls [`Flow::sync`], in order,
-//! and computes no dependencies. A body that is thousands of tasks ahead runs the oldest ones
-//! before it goes on. To fork a task costs less than to spawn one. [`Flow::fork_near`] says which
-//! worker had better run a task.
+//! the body runs what is left, in order, when the body returns or calls [`Flow::sync`]. A body that
+//! is thousands of tasks ahead runs the oldest ones before it goes on.
 //!
 //! # No deadlock
 //!
@@ -145,63 +128,7 @@ pub struct Flow<'f, 'env: 'f> {
 }
 
 /// Runs `body` in the pool, with a flow in which it can fork tasks; returns when all of them are
-/// done.
-///
-/// ```
-/// let mut words = vec!["to", "be", "or", "not"];
-/// let mut longest = 0;
-/// locksley::flow(|f| {
-///     let (words, longest) = (f.object(&mut words), f.object(&mut longest));
-///     f.fork(words.update(), |words| words.push("to be"));
-///     f.fork((words.read(), longest.write()), |(words, mut longest)| {
-///         longest.set(words.iter().map(|word| word.len()).max().unwrap());
-///     });
-/// });
-/// assert_eq!(longest, 5);
-/// ```
-///
-/// Objects do not leave their flow:
-///
-/// ```compile_fail
-/// let kept = locksley::flow(|f| f.value(7));
-/// ```
-///
-/// nor do the references that tasks get:
-///
-/// ```compile_fail,E0521
-/// let kept = std::sync::Mutex::new(None);
-/// locksley::flow(|f| {
-///     let n = f.value(7);
-///     f.fork(n.read(), |n| *kept.lock().unwrap() = Some(n));
-/// });
-/// ```
-///
-/// and what cannot be sent to another thread cannot be an object:
-///
-/// ```compile_fail,E0277
-/// locksley::flow(|f| {
-///     f.value(std::rc::Rc::new(7));
-/// });
-/// ```
-///
-/// nor be in a task:
-///
-/// ```compile_fail,E0277
-/// locksley::flow(|f| {
-///     let number = std::rc::Rc::new(7);
-///     f.fork((), move |()| drop(number));
-/// });
-/// ```
-///
-/// A task cannot borrow what the body has, for it runs later:
-///
-/// ```compile_fail,E0597
-/// locksley::flow(|f| {
-///     let number = 7;
-///     let borrowed = &number;
-///     f.fork((), move |()| println!("{borrowed}"));
-/// });
-/// ```
+/// done. The [guide](crate::guide::dataflow) has examples, and shows what the types refuse.
 pub fn flow<'env, F, R>(body: F) -> R
 where
     F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
@@ -242,33 +169,11 @@ impl<'f, 'env> Flow<'f, 'env> {
     }
 
     /// Makes an object of what is borrowed, until the flow is over.
-    ///
-    /// ```
-    /// let mut text = String::from("a");
-    /// locksley::flow(|f| {
-    ///     let text = f.object(&mut text);
-    ///     f.fork(text.update(), |text| text.push('b'));
-    ///     f.fork(text.update(), |text| text.push('c'));
-    /// });
-    /// assert_eq!(text, "abc");
-    /// ```
     pub fn object<T: ?Sized + Send>(&'f self, data: &'f mut T) -> Object<'f, T> {
         Object::new(self.frame.store.0.borrow(NonNull::from(data), None))
     }
 
     /// Makes an object of a value, which is dropped when the flow is over.
-    ///
-    /// ```
-    /// let mut length = 0;
-    /// locksley::flow(|f| {
-    ///     let (list, length) = (f.value(Vec::new()), f.object(&mut length));
-    ///     for n in 0..5 {
-    ///         f.fork(list.update(), move |list| list.push(n));
-    ///     }
-    ///     f.fork((list.read(), length.write()), |(list, mut length)| length.set(list.len()));
-    /// });
-    /// assert_eq!(length, 5);
-    /// ```
     #[inline]
     pub fn value<T: Send + 'f>(&'f self, value: T) -> Object<'f, T> {
         Object::new(self.frame.store.0.keep(value, None))
@@ -277,17 +182,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     /// Makes an object that tasks can [add](Object::cumulate) to, of what is borrowed. `operation`
     /// says what it is to add: [`Sum`], a closure that changes its first argument, or what else is
     /// [`Reduce`]. What is there at first comes before all that is added.
-    ///
-    /// ```
-    /// let mut largest = 0;
-    /// locksley::flow(|f| {
-    ///     let largest = f.cumulative(&mut largest, |max: &mut u32, n: u32| *max = n.max(*max));
-    ///     for n in [3, 141, 59] {
-    ///         f.fork(largest.cumulate(), move |mut largest| largest.add(n));
-    ///     }
-    /// });
-    /// assert_eq!(largest, 141);
-    /// ```
     pub fn cumulative<T, O>(&'f self, data: &'f mut T, operation: O) -> Object<'f, T, O>
     where
         T: Send,
@@ -302,18 +196,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     }
 
     /// [`cumulative`](Flow::cumulative) of a value, which is dropped when the flow is over.
-    ///
-    /// ```
-    /// let mut mean = 0;
-    /// locksley::flow(|f| {
-    ///     let (sum, mean) = (f.cumulative_value(0, locksley::flow::Sum), f.object(&mut mean));
-    ///     for n in 1..=9 {
-    ///         f.fork(sum.cumulate(), move |mut sum| sum.add(n));
-    ///     }
-    ///     f.fork((sum.read(), mean.write()), |(sum, mut mean)| mean.set(sum / 9));
-    /// });
-    /// assert_eq!(mean, 5);
-    /// ```
     pub fn cumulative_value<T, O>(&'f self, value: T, operation: O) -> Object<'f, T, O>
     where
         T: Send + 'f,
@@ -328,22 +210,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     ///
     /// If two of the accesses are to the same object, and not both to read it. The task is not
     /// forked then; but versions that it was to [write](Object::write_new) are there.
-    ///
-    /// ```
-    /// let (mut from, mut to) = (1, 2);
-    /// locksley::flow(|f| {
-    ///     let (from, to) = (f.object(&mut from), f.object(&mut to));
-    ///     f.fork((from.update(), to.update()), |(from, to)| std::mem::swap(from, to));
-    /// });
-    /// assert_eq!((from, to), (2, 1));
-    /// ```
-    ///
-    /// ```should_panic
-    /// locksley::flow(|f| {
-    ///     let n = f.value(7);
-    ///     f.fork((n.update(), n.read()), |(_, _)| ());
-    /// });
-    /// ```
     #[inline]
     pub fn fork<A, F>(&'f self, accesses: A, task: F)
     where
@@ -358,27 +224,7 @@ impl<'f, 'env> Flow<'f, 'env> {
     /// Forks a task that has a flow of its own, in which it may fork others. It is done when they
     /// are.
     ///
-    /// ```
-    /// let mut numbers = [1; 1000];
-    /// locksley::flow(|f| {
-    ///     let numbers = f.object(&mut numbers[..]);
-    ///     f.fork_nested(numbers.update(), |f, numbers| {
-    ///         for part in f.tiles(numbers, 100) {
-    ///             f.fork(part.update(), |part| part.fill(2));
-    ///         }
-    ///     });
-    ///     f.fork(numbers.read(), |numbers| assert!(numbers.iter().all(|&n| n == 2)));
-    /// });
-    /// ```
-    ///
-    /// It has no access to objects that it was not given:
-    ///
-    /// ```compile_fail
-    /// locksley::flow(|f| {
-    ///     let (a, b) = (f.value(1), f.value(2));
-    ///     f.fork_nested(a.update(), move |f, _| f.fork(b.update(), |_| ()));
-    /// });
-    /// ```
+    /// It has no access to objects that it was not given. The [module](self) has an example.
     #[inline]
     pub fn fork_nested<A, F>(&'f self, accesses: A, task: F)
     where
@@ -394,21 +240,6 @@ impl<'f, 'env> Flow<'f, 'env> {
     /// A hint, never a constraint: a worker that looks for a task prefers those that are near it,
     /// or near no worker, and takes one that is near another rather than none. An index that no
     /// worker has is ignored.
-    ///
-    /// ```
-    /// let mut tiles = [0; 8];
-    /// locksley::flow(|f| {
-    ///     let tiles: Vec<_> = tiles.iter_mut().map(|tile| f.object(tile)).collect();
-    ///     for _ in 0..3 {
-    ///         for (number, tile) in tiles.iter().enumerate() {
-    ///             // The same tile goes to the same worker each time.
-    ///             let near = locksley::worker_for_key(&number);
-    ///             f.fork_near(near, tile.update(), move |tile| *tile += number);
-    ///         }
-    ///     }
-    /// });
-    /// assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
-    /// ```
     pub fn fork_near<A, F>(&'f self, worker: usize, accesses: A, task: F)
     where
         A: Accesses<'f>,
@@ -420,29 +251,11 @@ impl<'f, 'env> Flow<'f, 'env> {
     }
 
     /// Runs what was forked so far, and returns when it is done.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
-    ///
-    /// let done = AtomicU32::new(0);
-    /// locksley::flow(|f| {
-    ///     for _ in 0..10 {
-    ///         f.fork((), |()| { done.fetch_add(1, Ordering::Relaxed); });
-    ///     }
-    ///     f.sync();
-    ///     assert_eq!(done.load(Ordering::Relaxed), 10);
-    /// });
-    /// ```
     pub fn sync(&'f self) {
         self.frame.run_all();
     }
 
     /// Says what the task that is forked next is called in a picture of the flow: see [`drawn`].
-    ///
-    /// ```
-    /// let ((), picture) = locksley::flow::drawn(|f| f.label("nothing").fork((), |()| ()));
-    /// assert!(picture.to_string().contains("nothing"));
-    /// ```
     pub fn label(&'f self, label: impl Into<String>) -> &'f Self {
         if self.frame.root().sketch.is_some() {
             self.frame.label.set(Some(label.into()));

@@ -20,14 +20,6 @@ use crate::task::job::{Payload, catch, discard};
 /// [cumulated](Object::cumulate) into.
 ///
 /// It names a place for exactly its type: what lives shorter cannot be put there.
-///
-/// ```compile_fail
-/// use locksley::flow::Object;
-///
-/// fn shorten<'f, 'a: 'f>(object: Object<'f, &'static str>) -> Object<'f, &'a str> {
-///     object
-/// }
-/// ```
 pub struct Object<'f, T: ?Sized, O = ()> {
     pub(crate) slot: NonNull<Slot<T, O>>,
     /// Invariant: it belongs to one flow. In `T` and `O` it is invariant by the cell in its slot.
@@ -64,35 +56,6 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
     }
 
     /// Asks for `&T`. Reads go on at the same time.
-    ///
-    /// ```
-    /// let (mut twice, mut thrice) = (0, 0);
-    /// locksley::flow(|f| {
-    ///     let n = f.value(7);
-    ///     let (twice, thrice) = (f.object(&mut twice), f.object(&mut thrice));
-    ///     f.fork((n.read(), twice.write()), |(n, mut twice)| twice.set(2 * n));
-    ///     f.fork((n.read(), thrice.write()), |(n, mut thrice)| thrice.set(3 * n));
-    /// });
-    /// assert_eq!((twice, thrice), (14, 21));
-    /// ```
-    ///
-    /// A read does not write:
-    ///
-    /// ```compile_fail,E0594
-    /// locksley::flow(|f| {
-    ///     let n = f.value(7);
-    ///     f.fork(n.read(), |n| *n = 8);
-    /// });
-    /// ```
-    ///
-    /// What threads cannot share, tasks cannot read:
-    ///
-    /// ```compile_fail,E0277
-    /// locksley::flow(|f| {
-    ///     let cell = f.value(std::cell::Cell::new(7));
-    ///     f.fork(cell.read(), |cell| cell.set(8));
-    /// });
-    /// ```
     pub fn read(self) -> Reading<'f, T, O>
     where
         T: Sync,
@@ -102,38 +65,11 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
 
     /// Asks for a [`Write`](super::Write): the task sets the object, and does not see what was
     /// there.
-    ///
-    /// ```
-    /// let mut n = 1;
-    /// locksley::flow(|f| {
-    ///     let n = f.object(&mut n);
-    ///     f.fork(n.write(), |mut n| n.set(8));
-    /// });
-    /// assert_eq!(n, 8);
-    /// ```
-    ///
-    /// ```compile_fail,E0614
-    /// locksley::flow(|f| {
-    ///     let n = f.value(7);
-    ///     f.fork(n.write(), |mut n| n.set(*n + 1));
-    /// });
-    /// ```
     pub fn write(self) -> Writing<'f, T, O> {
         Writing(self)
     }
 
     /// Asks for `&mut T`: to read and to write.
-    ///
-    /// ```
-    /// let mut n = 1;
-    /// locksley::flow(|f| {
-    ///     let n = f.object(&mut n);
-    ///     for _ in 0..10 {
-    ///         f.fork(n.update(), |n| *n *= 2);
-    ///     }
-    /// });
-    /// assert_eq!(n, 1024);
-    /// ```
     pub fn update(self) -> Updating<'f, T, O> {
         Updating(self)
     }
@@ -141,18 +77,6 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
     /// Asks for a [`Cumulative`](super::Cumulative): to add values, together with others. The
     /// object was made with [`Flow::cumulative`](super::Flow::cumulative), which says how they are
     /// combined.
-    ///
-    /// ```
-    /// let mut sum = 0;
-    /// locksley::flow(|f| {
-    ///     let sum = f.cumulative(&mut sum, locksley::flow::Sum);
-    ///     f.fork(sum.cumulate(), |mut sum| sum.add(3));
-    ///     f.fork(sum.cumulate(), |mut sum| sum.add(4));
-    ///     // Not before both of them.
-    ///     f.fork(sum.update(), |sum| *sum *= 10);
-    /// });
-    /// assert_eq!(sum, 70);
-    /// ```
     pub fn cumulate(self) -> Cumulating<'f, T, O>
     where
         T: Sized,
@@ -182,16 +106,7 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
     /// assert_eq!((first, second, buffer), (6, 21, vec![7, 7, 7]));
     /// ```
     ///
-    /// A task may read the old version and write the new one:
-    ///
-    /// ```
-    /// let mut state = 5;
-    /// locksley::flow(|f| {
-    ///     let state = f.object(&mut state);
-    ///     f.fork((state.read(), state.write_new(0)), |(old, new)| *new = old + 1);
-    /// });
-    /// assert_eq!(state, 6);
-    /// ```
+    /// A task may read the old version and write the new one.
     pub fn write_new(self, value: T) -> Renewing<'f, T, O>
     where
         T: Sized,

@@ -65,17 +65,6 @@ impl<T: std::ops::AddAssign> Reduce<T> for Sum {
 }
 
 /// The access of a task that adds values to an object, and sees nothing of it.
-///
-/// ```
-/// let mut text = String::from(">");
-/// locksley::flow(|f| {
-///     let text = f.cumulative(&mut text, |text: &mut String, more: String| text.push_str(&more));
-///     for word in ["in", "the", "order", "of", "the", "program"] {
-///         f.fork(text.cumulate(), move |mut text| text.add(format!(" {word}")));
-///     }
-/// });
-/// assert_eq!(text, "> in the order of the program");
-/// ```
 #[derive(Debug)]
 pub struct Cumulative<'t, T, O> {
     sum: &'t mut Sink<T>,

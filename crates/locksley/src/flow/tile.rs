@@ -14,19 +14,6 @@ impl<'f> Flow<'f, '_> {
     /// # Panics
     ///
     /// If `length` is nought.
-    ///
-    /// ```
-    /// let mut numbers = [1, 2, 3, 4, 5];
-    /// locksley::flow(|f| {
-    ///     let tiles = f.tiles(&mut numbers, 2);
-    ///     assert_eq!(tiles.len(), 3);
-    ///     // Only neighbours wait for each other.
-    ///     for pair in tiles.windows(2) {
-    ///         f.fork((pair[0].read(), pair[1].update()), |(left, right)| right[0] += left[0]);
-    ///     }
-    /// });
-    /// assert_eq!(numbers, [1, 2, 4, 4, 9]);
-    /// ```
     pub fn tiles<T: Send>(&'f self, slice: &'f mut [T], length: usize) -> Vec<Object<'f, [T]>> {
         let pieces = slice.chunks_mut(length);
         pieces.map(|piece| self.object(piece)).collect()
@@ -120,19 +107,6 @@ impl<'f, T> Grid<'f, T> {
 }
 
 /// A piece of a matrix, as a task sees it. See [`Flow::grid`].
-///
-/// ```
-/// let mut matrix = vec![0; 4 * 4];
-/// locksley::flow(|f| {
-///     let tiles = f.grid(&mut matrix, 4, (2, 4));
-///     f.fork(tiles.at(1, 0).update(), |tile| {
-///         assert_eq!((tile.rows(), tile.columns()), (2, 4));
-///         tile.row_mut(0).fill(1);
-///         tile[(1, 3)] = 2;
-///     });
-/// });
-/// assert_eq!(matrix[8..], [1, 1, 1, 1, 0, 0, 0, 2]);
-/// ```
 pub struct Tile<'f, T> {
     first: NonNull<T>,
     rows: usize,
@@ -191,18 +165,6 @@ impl<T> Tile<'_, T> {
     /// # Panics
     ///
     /// If there are no such rows, or they are the same.
-    ///
-    /// ```
-    /// let mut matrix = [1, 2, 3, 4];
-    /// locksley::flow(|f| {
-    ///     let tiles = f.grid(&mut matrix, 2, (2, 2));
-    ///     f.fork(tiles.at(0, 0).update(), |tile| {
-    ///         let (to, from) = tile.row_pair(1, 0);
-    ///         to.copy_from_slice(from);
-    ///     });
-    /// });
-    /// assert_eq!(matrix, [1, 2, 1, 2]);
-    /// ```
     #[inline]
     pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [T], &[T]) {
         assert!(write != read, "row {write} cannot be written and read");

@@ -14,20 +14,7 @@ use crate::sync::{Mutex, lock};
 use crate::task::cancel::CancelToken;
 
 /// [`flow`](super::flow) that draws what it unfolds: as a graph, and as a
-/// [timeline](Unfolded::trace).
-///
-/// ```
-/// let mut n = 1;
-/// let ((), picture) = locksley::flow::drawn(|f| {
-///     let n = f.object(&mut n);
-///     for step in 0..3 {
-///         f.label(format!("step {step}")).fork(n.update(), |n| *n *= 2);
-///     }
-/// });
-/// println!("{picture}");      // for `dot -Tsvg`
-/// assert_eq!(picture.edges(), [(1, 2), (2, 3)]);
-/// assert_eq!(n, 8);
-/// ```
+/// [timeline](Unfolded::trace). The [guide](crate::guide::dataflow) has an example.
 pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
 where
     F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,

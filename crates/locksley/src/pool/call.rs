@@ -30,11 +30,6 @@ impl Pool {
     }
 
     /// [`install`](Pool::install) that hands `f` its worker.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.join(|_| 1, |_| 2)), (1, 2));
-    /// ```
     pub fn run<F, R>(&self, f: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,

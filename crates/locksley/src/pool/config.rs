@@ -4,7 +4,7 @@ use std::any::Any;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use locksley_policy::{Balancer, Donor, Theta, Victims};
+use locksley_policy::{Balancer, Donor, Victims};
 
 use crate::machine::pinning::{Pinning, PinningError};
 use crate::observe::record::Recorder;
@@ -24,11 +24,8 @@ const SPARES: usize = 64;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 
-/// A user's choice of victims: how often it is asked, and how each worker's is created.
-pub(crate) struct OwnBalancer {
-    pub(crate) theta: Theta,
-    pub(crate) make: Box<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>,
-}
+/// Creates the policy of the worker with this index.
+type MakePolicy<P> = Box<dyn Fn(usize) -> Box<P> + Send + Sync>;
 
 /// How workers are pinned.
 pub(crate) struct Pinner {
@@ -38,10 +35,8 @@ pub(crate) struct Pinner {
     pub(crate) settle: fn(&Registry),
 }
 
-/// Creates the donor of the worker with this index.
-type MakeDonor = Box<dyn Fn(usize) -> Box<dyn Donor + Send> + Send + Sync>;
-
-/// How a pool is configured.
+/// How a pool is configured. `Builder::new` has the defaults.
+#[derive(Default)]
 pub(crate) struct Config {
     pub(crate) workers: usize,
     pub(crate) strategy: Strategy,
@@ -62,9 +57,10 @@ pub(crate) struct Config {
     pub(crate) tracing: Option<Tracing>,
     pub(crate) depth_limit: usize,
     pub(super) victims: Option<Victims>,
-    pub(crate) balancer: Option<OwnBalancer>,
+    /// A user's choice of victims.
+    pub(crate) balancer: Option<MakePolicy<dyn Balancer + Send>>,
     /// A user's choice of when and to whom to give.
-    pub(crate) donor: Option<MakeDonor>,
+    pub(crate) donor: Option<MakePolicy<dyn Donor + Send>>,
     /// What the workers know of each other: `Peers` under the strategy `sharing`, a `Table` under
     /// `dealing`. Created with the first worker.
     pub(crate) shared: OnceLock<Arc<dyn Any + Send + Sync>>,
@@ -77,38 +73,6 @@ pub(crate) struct Config {
     pub(super) start: Option<IndexHandler>,
     pub(super) exit: Option<IndexHandler>,
     pub(super) panic: Option<PanicHandler>,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            workers: 0,
-            strategy: Strategy::default(),
-            waiting: Waiting::default(),
-            spares: None,
-            breadth_first: false,
-            use_current_thread: false,
-            idle: Idle::default(),
-            processors: None,
-            stack_size: None,
-            seed: 0x5eed,
-            deterministic: false,
-            recorder: None,
-            tracing: None,
-            depth_limit: 128,
-            victims: None,
-            shared: OnceLock::new(),
-            balancer: None,
-            donor: None,
-            pinning: Pinning::None,
-            pinner: None,
-            pinned_cpus: Vec::new(),
-            thread_name: None,
-            start: None,
-            exit: None,
-            panic: None,
-        }
-    }
 }
 
 impl Config {
@@ -138,24 +102,20 @@ impl Config {
         }
     }
 
-    pub(crate) fn has_start_handler(&self) -> bool {
-        self.start.is_some()
-    }
-
-    pub(crate) fn run_start_handler(&self, index: usize) {
-        if let Some(handler) = &self.start {
-            handler(index);
-        }
-    }
-
-    pub(crate) fn run_exit_handler(&self, index: usize) {
-        if let Some(handler) = &self.exit {
-            handler(index);
+    /// Runs the start or the exit handler, if there is one.
+    pub(super) fn run_handler(&self, handler: Option<&IndexHandler>, index: usize) {
+        if let Some(handler) = handler {
+            self.guard(|| handler(index));
         }
     }
 
     pub(crate) fn has_panic_handler(&self) -> bool {
         self.panic.is_some()
+    }
+
+    /// Calls something of the user's. A panic goes to the handler.
+    pub(crate) fn guard<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        catch(f).map_err(|payload| self.handle_panic(payload)).ok()
     }
 
     /// Passes a panic that reaches no caller to the handler. Without a handler it is dropped, since

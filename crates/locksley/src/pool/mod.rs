@@ -61,11 +61,6 @@ pub fn shutdown_global() {
 }
 
 /// The most workers that a pool can have.
-///
-/// ```
-/// let most = locksley::max_num_workers();
-/// assert!(locksley::Pool::builder().workers(most + 1).build().is_err());
-/// ```
 pub fn max_num_workers() -> usize {
     MOST_WORKERS
 }
@@ -75,15 +70,6 @@ pub fn max_num_workers() -> usize {
 /// Dropping it waits until everything that was spawned is done and its threads have ended. That
 /// blocks the calling thread: asynchronous code uses
 /// [`shutdown_background`](Pool::shutdown_background) instead.
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let sum: u64 = pool.install(|| {
-///     let (a, b) = locksley::join(|| (0..500).sum::<u64>(), || (500..1000).sum::<u64>());
-///     a + b
-/// });
-/// assert_eq!(sum, 499_500);
-/// ```
 pub struct Pool {
     pub(crate) registry: Arc<Registry>,
 }
@@ -132,20 +118,6 @@ impl Pool {
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have
     /// ended. Dropping it does the same.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let done = Arc::new(AtomicUsize::new(0));
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// for _ in 0..100 {
-    ///     let done = done.clone();
-    ///     drop(pool.spawn(move || done.fetch_add(1, Ordering::Relaxed)));
-    /// }
-    /// pool.shutdown();
-    /// assert_eq!(done.load(Ordering::Relaxed), 100);
-    /// ```
     pub fn shutdown(self) {}
 
     /// [`shutdown`](Pool::shutdown) of a pool that lives as long as the process. No thread may use

@@ -47,13 +47,6 @@ impl Pool {
     /// Counts of what the workers have done so far. Feature `stats`, on by default.
     ///
     /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let before = pool.stats();
-    /// pool.install(|| ());
-    /// assert_eq!((pool.stats() - before).total().tasks, 1);
-    /// ```
     #[cfg(all(feature = "stats", not(loom)))]
     #[must_use]
     pub fn stats(&self) -> crate::Stats {
@@ -84,15 +77,6 @@ impl Pool {
     ///
     /// Several such calls may be under way at once; each records its own closure. One within
     /// another is a part of the outer recording too. If the closure panics, so does this.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (sum, recording) = pool.record(|| {
-    ///     let (a, b) = locksley::join(|| 1, || 2);
-    ///     a + b
-    /// });
-    /// assert_eq!((sum, recording.forks()), (3, 1));
-    /// ```
     #[must_use = "without a look at the recording, `install` costs less"]
     pub fn record<F, R>(&self, f: F) -> (R, Recording)
     where
@@ -103,29 +87,12 @@ impl Pool {
     }
 
     /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they
-    /// say about the speed-up on any number of workers. [`Profile`] says how accurate it is.
+    /// say about the speed-up on any number of workers. [`Profile`] says how accurate it is; the
+    /// [guide](crate::guide::observing) has an example.
     ///
     /// It works under every strategy, from inside of the pool and from outside. Several may be
     /// under way at once; each is about its own closure. One within another is a part of the outer
     /// one too. If the closure panics, so does this.
-    ///
-    /// ```
-    /// fn sum(values: &[u64]) -> u64 {
-    ///     if values.len() <= 10_000 {
-    ///         return values.iter().sum();
-    ///     }
-    ///     let (left, right) = values.split_at(values.len() / 2);
-    ///     let (a, b) = locksley::join(|| sum(left), || sum(right));
-    ///     a + b
-    /// }
-    ///
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let values: Vec<u64> = (0..100_000).collect();
-    /// let (sum, profile) = pool.profile(|| sum(&values));
-    /// assert_eq!(sum, 4_999_950_000);
-    /// assert_eq!(profile.spawns, 15);
-    /// println!("{profile}");
-    /// ```
     #[must_use = "without a look at the profile, `install` costs less"]
     pub fn profile<F, R>(&self, f: F) -> (R, Profile)
     where

@@ -3,11 +3,9 @@
 use std::hash::Hash;
 
 use super::Pool;
-use crate::task::affinity::{spawn_near_in, worker_for};
+use crate::task::affinity::worker_for;
 use crate::task::broadcast::{BroadcastContext, spawn_broadcast_in};
-use crate::task::spawn::{
-    JoinHandle, spawn_detached_in, spawn_fifo_detached_in, spawn_fifo_in, spawn_in,
-};
+use crate::task::spawn::{JoinHandle, Way, spawn_detached_in, spawn_in};
 
 impl Pool {
     /// [`spawn`](crate::spawn()) into this pool.
@@ -16,7 +14,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_in(&self.registry, task)
+        spawn_in(&self.registry, Way::Newest, task)
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
@@ -25,7 +23,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_fifo_in(&self.registry, task)
+        spawn_in(&self.registry, Way::InOrder, task)
     }
 
     /// [`spawn_detached`](crate::spawn_detached) into this pool.
@@ -33,7 +31,7 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_detached_in(&self.registry, task);
+        spawn_detached_in(&self.registry, Way::Newest, task);
     }
 
     /// [`spawn_fifo_detached`](crate::spawn_fifo_detached) into this pool.
@@ -41,7 +39,7 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_fifo_detached_in(&self.registry, task);
+        spawn_detached_in(&self.registry, Way::InOrder, task);
     }
 
     /// [`spawn_near`](crate::spawn_near) into this pool.
@@ -50,7 +48,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_near_in(&self.registry, worker, task)
+        spawn_in(&self.registry, Way::Near(worker), task)
     }
 
     /// [`worker_for_key`](crate::worker_for_key) of this pool.

@@ -19,8 +19,7 @@ use std::thread;
 use crate::error::BuildError;
 use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
-use crate::task::job::catch;
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock, wait_while};
 
 /// What the threads of a pool tell about whether they could be pinned.
 pub(crate) struct Reports {
@@ -47,16 +46,10 @@ impl Reports {
 
     /// Waits until a thread has reported an error, which is returned, or none is to come.
     pub(crate) fn wait(&self) -> Option<BuildError> {
-        let mut state = lock(&self.state);
-        loop {
-            if state.error.is_some() || state.missing == 0 {
-                return state.error.take();
-            }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
+        let waits = |state: &Pending| state.error.is_none() && state.missing > 0;
+        wait_while(&self.changed, lock(&self.state), waits)
+            .error
+            .take()
     }
 }
 
@@ -152,13 +145,9 @@ impl Roll {
 
     /// Blocks until no thread is left.
     pub(crate) fn wait_until_empty(&self) {
-        let mut count = lock(&self.count);
-        while *count > 0 {
-            count = self
-                .changed
-                .wait(count)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
+        drop(wait_while(&self.changed, lock(&self.count), |count| {
+            *count > 0
+        }));
     }
 }
 
@@ -166,19 +155,6 @@ impl Roll {
 pub(crate) type SpawnThread<'s> = &'s mut dyn FnMut(ThreadBuilder) -> io::Result<()>;
 
 /// A worker that waits for its thread: see [`Builder::build_with`](crate::Builder::build_with).
-///
-/// ```
-/// let pool = locksley::Pool::builder()
-///     .workers(2)
-///     .thread_name(|index| format!("crew {index}"))
-///     .build_with(|thread| {
-///         assert_eq!(thread.name(), format!("crew {}", thread.index()));
-///         assert_eq!(thread.stack_size(), None);
-///         thread.spawn()
-///     })
-///     .unwrap();
-/// assert_eq!(pool.install(|| 7), 7);
-/// ```
 pub struct ThreadBuilder {
     registry: Arc<Registry>,
     index: usize,
@@ -192,7 +168,7 @@ impl ThreadBuilder {
     pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
         registry.roll.enter();
         registry.roll.add_user();
-        let handler_pending = registry.config.has_start_handler();
+        let handler_pending = registry.config.start.is_some();
         if handler_pending {
             registry.count_task_outside();
         }
@@ -222,24 +198,6 @@ impl ThreadBuilder {
     }
 
     /// Makes the calling thread the worker. Returns when the pool has ended.
-    ///
-    /// ```
-    /// let greeting = String::from("hello");
-    /// std::thread::scope(|scope| {
-    ///     let pool = locksley::Pool::builder()
-    ///         .workers(2)
-    ///         .build_with(|thread| {
-    ///             let greeting = &greeting; // a scoped thread may borrow
-    ///             scope.spawn(move || {
-    ///                 assert_eq!(greeting, "hello");
-    ///                 thread.run();
-    ///             });
-    ///             Ok(())
-    ///         })
-    ///         .unwrap();
-    ///     assert_eq!(pool.install(|| 7), 7);
-    /// });
-    /// ```
     pub fn run(mut self) {
         let (registry, index) = (&*self.registry, self.index);
         let pinned = neighbours::pin(registry, index);
@@ -247,16 +205,13 @@ impl ThreadBuilder {
             report.send(pinned);
         }
         registry.worker(index).be(|worker| {
-            if let Err(payload) = catch(|| registry.config.run_start_handler(index)) {
-                registry.config.handle_panic(payload);
-            }
+            let config = &registry.config;
+            config.run_handler(config.start.as_ref(), index);
             if std::mem::take(&mut self.handler_pending) {
                 registry.start_handler_done();
             }
             registry.main_loop(worker);
-            if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
-                registry.config.handle_panic(payload);
-            }
+            config.run_handler(config.exit.as_ref(), index);
             if !registry.closed() {
                 // The handler has spawned a task, and this may be the last worker.
                 registry.main_loop(worker);
@@ -271,10 +226,8 @@ impl ThreadBuilder {
     ///
     /// If the operating system refuses the thread.
     pub fn spawn(self) -> io::Result<()> {
-        let registry = self.registry.clone();
-        let handle = self.start()?;
-        lock(&registry.threads).push(handle);
-        Ok(())
+        let builder = self.thread_builder();
+        self.spawn_by(builder)
     }
 
     /// Starts a thread by `builder`, and runs the worker in it. Ending the pool joins the thread.
@@ -282,14 +235,6 @@ impl ThreadBuilder {
     /// # Errors
     ///
     /// If the operating system refuses the thread.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .build_with(|thread| thread.spawn_by(std::thread::Builder::new()))
-    ///     .unwrap();
-    /// assert_eq!(pool.install(|| std::thread::current().name().map(str::to_owned)), None);
-    /// ```
     pub fn spawn_by(self, builder: thread::Builder) -> io::Result<()> {
         let registry = self.registry.clone();
         let handle = self.start_by(builder)?;
@@ -297,11 +242,17 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
-        let mut builder = thread::Builder::new().name(self.name());
-        if let Some(size) = self.stack_size() {
-            builder = builder.stack_size(size);
+    /// What starts a thread of that name and stack size.
+    fn thread_builder(&self) -> thread::Builder {
+        let builder = thread::Builder::new().name(self.name());
+        match self.stack_size() {
+            Some(size) => builder.stack_size(size),
+            None => builder,
         }
+    }
+
+    pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
+        let builder = self.thread_builder();
         self.start_by(builder)
     }
 

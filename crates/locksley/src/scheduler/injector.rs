@@ -5,16 +5,19 @@
 //! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
 
 use locksley_strategy::Job;
 pub(crate) use locksley_strategy::UNKNOWN_OWNER;
+use locksley_trace::recording::AddressHasher;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
-use crate::task::group_map::GroupMap;
 use crate::task::job::{GroupId, JobRef};
+
+/// A table by groups, which are addresses.
+type GroupMap<V> = HashMap<GroupId, V, BuildHasherDefault<AddressHasher>>;
 
 /// A job, and the worker in whose queue it was pushed first.
 pub(crate) type QueuedJob = locksley_strategy::QueuedJob<JobRef>;
@@ -59,29 +62,6 @@ impl Queue {
     }
 }
 
-/// Whether a job comes into the queue or goes.
-#[derive(Clone, Copy)]
-enum Change {
-    In,
-    Out,
-}
-
-impl Change {
-    /// Counts a task of this scope.
-    fn apply(self, scopes: &mut GroupMap<usize>, scope: GroupId) {
-        match (self, scopes.entry(scope)) {
-            (Change::In, entry) => *entry.or_default() += 1,
-            (Change::Out, Entry::Occupied(mut entry)) => {
-                *entry.get_mut() -= 1;
-                if *entry.get() == 0 {
-                    entry.remove();
-                }
-            }
-            (Change::Out, Entry::Vacant(_)) => unreachable!("it was counted when it came"),
-        }
-    }
-}
-
 impl Injector {
     pub(crate) fn new() -> Self {
         Injector {
@@ -99,31 +79,29 @@ impl Injector {
     pub(crate) fn push(&self, queued: QueuedJob) {
         let mut queue = lock(&self.queue);
         queue.jobs.push_back(queued);
-        self.count(&mut queue.scopes, queued.job, Change::In);
+        self.count(&mut queue.scopes, queued.job, 1);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Counts a job that comes or goes. With the lock held.
-    fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: Change) {
+    /// Counts a job that comes (1) or goes (-1). With the lock held.
+    fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: isize) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };
-            match scope {
-                None | Some(GroupId::NONE) => return,
-                Some(scope) => {
-                    change.apply(scopes, scope);
-                    &self.scoped[class_of(scope)]
-                }
+            let Some(scope) = scope.filter(|&scope| scope != GroupId::NONE) else {
+                return;
+            };
+            let tasks = scopes.entry(scope).or_default();
+            *tasks = tasks.wrapping_add_signed(change);
+            if *tasks == 0 {
+                scopes.remove(&scope);
             }
+            &self.scoped[class_of(scope)]
         } else {
             &self.forked
         };
         let before = count.load(Ordering::Relaxed);
-        let after = match change {
-            Change::In => before + 1,
-            Change::Out => before - 1,
-        };
-        count.store(after, Ordering::Relaxed);
+        count.store(before.wrapping_add_signed(change), Ordering::Relaxed);
     }
 
     /// Returns how many jobs seem to be there.
@@ -176,7 +154,7 @@ impl Injector {
         let mut queue = lock(&self.queue);
         let place = place(&queue)?;
         let taken = queue.jobs.remove(place)?;
-        self.count(&mut queue.scopes, taken.job, Change::Out);
+        self.count(&mut queue.scopes, taken.job, -1);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
         Some(taken)
     }
@@ -196,7 +174,7 @@ impl Injector {
         } = &mut *queue;
         let mut dealt = 0;
         let freed = |job: JobRef| {
-            self.count(scopes, job, Change::Out);
+            self.count(scopes, job, -1);
             dealt += usize::from(job.is_dealt());
         };
         trim(jobs, ghosts, |queued| queued.job, freed);

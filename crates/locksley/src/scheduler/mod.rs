@@ -6,6 +6,7 @@ pub(crate) mod donor;
 pub(crate) mod idle;
 pub(crate) mod injector;
 pub(crate) mod neighbours;
+mod own_policy;
 pub(crate) mod registry;
 pub(crate) mod task_stack;
 pub(crate) mod victim_order;

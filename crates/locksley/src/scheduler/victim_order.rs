@@ -14,9 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use locksley_policy::{
-    Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
-};
+use locksley_policy::{Balancer, Memory, Order, Random, Seeker, Source, Victims, View, other};
 use locksley_queue::Steal;
 use locksley_strategy::outcome;
 use locksley_trace::Arrow;
@@ -24,10 +22,11 @@ use locksley_trace::Arrow;
 use crate::observe::stats::Event;
 use crate::pool::config::Config;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
+use crate::scheduler::own_policy::OwnPolicy;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task::job::{JobRef, catch, drop_caught};
+use crate::task::job::JobRef;
 
 /// What a worker needs to choose its victims.
 pub(crate) struct VictimSelector {
@@ -35,21 +34,14 @@ pub(crate) struct VictimSelector {
     random: Cell<Random>,
     /// The order in which to try victims. The owner's alone, once its thread runs.
     order: RefCell<Order>,
-    /// Who has a say in whom to try first. The owner's alone; not there while it is being asked.
-    guide: Cell<Option<Guide>>,
-    /// Set if there was a guide at the start.
-    is_guided: bool,
+    /// Who has a say in whom to try first.
+    guide: OwnPolicy<dyn Balancer + Send>,
     /// Whom the owner stole from last. The owner's alone.
     last_victim: Cell<Option<usize>>,
     /// The last thief that stole from the owner, plus one; 0 if there is none. Written by thieves.
     last_thief: AtomicUsize,
     /// Set if a policy asks for the last thief.
     tells: bool,
-}
-
-enum Guide {
-    Victims(Victims),
-    Own(Mixed<Box<dyn Balancer + Send>>),
 }
 
 /// How a search begins.
@@ -64,30 +56,21 @@ enum First {
 
 impl VictimSelector {
     pub(crate) fn new(index: usize, config: &Config) -> VictimSelector {
-        let guide = match (&config.balancer, config.victims()) {
-            (Some(own), _) => match catch(|| (own.make)(index)) {
-                Ok(balancer) => Some(Guide::Own(Mixed {
-                    theta: own.theta,
-                    balancer,
-                })),
-                Err(payload) => {
-                    config.handle_panic(payload);
-                    None
-                }
-            },
-            // These are orders.
-            (None, None | Some(Victims::Uniform | Victims::Nearest { .. })) => None,
-            (None, Some(victims)) => Some(Guide::Victims(victims)),
-        };
+        // The two that are left out are orders.
+        let victims = config.victims().filter(|victims| {
+            config.balancer.is_none()
+                && !matches!(victims, Victims::Uniform | Victims::Nearest { .. })
+        });
+        let is_guided = config.balancer.is_some() || victims.is_some();
+        let make = is_guided.then_some(|| match (&config.balancer, victims) {
+            (Some(make), _) => make(index),
+            (None, victims) => Box::new(victims.unwrap_or_default()),
+        });
         VictimSelector {
             random: Cell::new(Random::new(config.seed, index as u64)),
             order: RefCell::new(Order::uniform(index)),
-            tells: matches!(
-                guide,
-                Some(Guide::Own(_) | Guide::Victims(Victims::StealBack { .. }))
-            ),
-            is_guided: guide.is_some(),
-            guide: Cell::new(guide),
+            tells: config.balancer.is_some() || matches!(victims, Some(Victims::StealBack { .. })),
+            guide: OwnPolicy::new(config, make),
             last_victim: Cell::new(None),
             last_thief: AtomicUsize::new(0),
         }
@@ -110,27 +93,6 @@ impl VictimSelector {
     /// Notes a steal from the owner. For thieves.
     fn robbed_by(&self, thief: usize) {
         self.last_thief.store(thief + 1, Ordering::Relaxed);
-    }
-
-    /// What came of an attempt of the owner's.
-    fn tried(&self, victim: usize, outcome: Outcome, config: &Config) {
-        let Some(mut guide) = self.guide.take() else {
-            return;
-        };
-        let mut memory = self.memory();
-        memory.tried(victim, outcome);
-        self.last_victim.set(memory.last_victim());
-        let told = match &mut guide {
-            Guide::Victims(_) => Ok(()),
-            Guide::Own(own) => catch(|| own.tried(victim, outcome)),
-        };
-        match told {
-            Ok(()) => self.guide.set(Some(guide)),
-            Err(payload) => {
-                drop_caught(guide);
-                config.handle_panic(payload);
-            }
-        }
     }
 }
 
@@ -209,12 +171,10 @@ impl Worker {
             self.pass_on_request();
             return First::Skip;
         }
-        if !self.selector.is_guided {
-            return First::InOrder;
-        }
-        match self.selector.guide.take() {
-            Some(guide) => self.ask(guide),
-            None => First::InOrder,
+        if self.selector.guide.is_set() {
+            self.ask_guide()
+        } else {
+            First::InOrder
         }
     }
 
@@ -234,25 +194,15 @@ impl Worker {
 
     /// Asks a policy whom to try first.
     #[cold]
-    fn ask(&self, mut guide: Guide) -> First {
-        let seeker = Seeker {
-            me: self.index(),
-            memory: self.selector.memory(),
-        };
-        let chosen = self.with_sight(|sight, random| match &mut guide {
-            Guide::Victims(victims) => Ok(victims.choose(seeker, sight, random)),
-            Guide::Own(own) => catch(|| own.choose(seeker, sight, random)),
+    fn ask_guide(&self) -> First {
+        let (me, memory) = (self.index(), self.selector.memory());
+        let chosen = self.selector.guide.ask(&self.registry().config, |guide| {
+            self.with_sight(|sight, random| guide.choose(Seeker { me, memory }, sight, random))
         });
         match chosen {
-            Ok(chosen) => {
-                self.selector.guide.set(Some(guide));
-                chosen.map_or(First::Skip, First::With)
-            }
-            Err(payload) => {
-                drop_caught(guide);
-                self.registry().config.handle_panic(payload);
-                First::InOrder
-            }
+            Some(Some(victim)) => First::With(victim),
+            Some(None) => First::Skip,
+            None => First::InOrder,
         }
     }
 
@@ -277,9 +227,15 @@ impl Worker {
 
     /// Tells a policy that chooses victims what came of an attempt.
     fn tell_guide<T>(&self, victim: usize, answer: &Steal<T>) {
-        if self.selector.is_guided {
+        let (selector, outcome) = (&self.selector, outcome(answer));
+        if selector.guide.is_set() {
+            let mut memory = selector.memory();
+            memory.tried(victim, outcome);
+            selector.last_victim.set(memory.last_victim());
             let config = &self.registry().config;
-            self.selector.tried(victim, outcome(answer), config);
+            selector
+                .guide
+                .ask(config, |guide| guide.tried(victim, outcome));
         }
     }
 
@@ -301,17 +257,11 @@ impl Worker {
         self.pass_on_request();
         let ghost = matches!(&answer, Steal::Success(batch) if is_ghost(batch.job));
         self.count_attempt(victim, &answer, ghost);
-        Some(answer.map(|steal_batch| {
-            self.note_batch(steal_batch.more);
-            let owner = if steal_batch.moved {
-                UNKNOWN_OWNER
-            } else {
-                victim
-            };
-            QueuedJob {
-                job: steal_batch.job,
-                owner,
-            }
+        Some(answer.map(|batch| {
+            self.note_batch(batch.more);
+            let owner = if batch.moved { UNKNOWN_OWNER } else { victim };
+            let job = batch.job;
+            QueuedJob { job, owner }
         }))
     }
 

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use locksley_policy::Sharing;
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, abp, chase_lev};
+#[cfg(all(feature = "stats", not(loom)))]
+pub(crate) use locksley_strategy::TransferCounts;
 use locksley_strategy::{
     BOUNDED, Closed, DealingQueue, DedicatedQueue, DonorKind, HalfQueue, LONGEST_PAUSE, Matrix,
     Peers, SharingQueue,
 };
-pub(crate) use locksley_strategy::{HANDFUL, LocalQueue, StealHandle, TransferCounts};
+pub(crate) use locksley_strategy::{HANDFUL, LocalQueue, StealHandle};
 
 use crate::pool::config::Config;
 use crate::scheduler::wait::LOOK_RARELY;

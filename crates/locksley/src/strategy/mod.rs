@@ -43,8 +43,9 @@ pub enum Strategy {
     Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
-    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a queue is
-    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a bounded
+    /// queue is full, here and below, a join runs its second closure itself, and a spawn goes
+    /// through the pool's injector.
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
     SemiPrivate,
@@ -53,15 +54,12 @@ pub enum Strategy {
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
     /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half
-    /// at once. Workers can also be told to balance while they have work. The queue is bounded:
-    /// where it is full, a join runs its second closure itself, and a spawn goes through the pool's
-    /// injector.
+    /// at once. Workers can also be told to balance while they have work. The queue is bounded.
     StealHalf(StealHalf),
     /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered
     /// to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For
     /// programs in which one task makes all the work, or little is there to steal. The queue is
-    /// bounded: where it is full, a join runs its second closure itself, and a spawn goes through
-    /// the pool's injector.
+    /// bounded.
     Sharing(Sharing),
     /// Work dealing on the producer-consumer buffers of Hendler and Shavit: the worker that spawns
     /// a task deals it to another one, as an oracle says, and forks are dealt on request. For tasks
@@ -78,13 +76,6 @@ pub enum Strategy {
 
 /// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there
 /// are those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
-///
-/// ```
-/// use locksley::{HAS_STRATEGIES, Pool, Strategy};
-///
-/// let pool = Pool::builder().workers(2).strategy(Strategy::ChaseLev).build();
-/// assert_eq!(pool.is_ok(), HAS_STRATEGIES);
-/// ```
 pub const HAS_STRATEGIES: bool = cfg!(feature = "strategies");
 
 impl Strategy {
@@ -97,16 +88,14 @@ impl Strategy {
     }
 
     /// One of each kind.
-    pub const ALL: [Strategy; 8] = [
-        Strategy::Stealing,
-        Strategy::ChaseLev,
-        Strategy::Abp,
-        Strategy::SemiPrivate,
-        Strategy::flexible(Victims::STEAL_BACK),
-        Strategy::steal_half(When::Empty, Amount::Difference),
-        Strategy::sharing(Heuristic::TIT_FOR_TAT),
-        Strategy::dealing(Oracle::Simple),
-    ];
+    pub const ALL: [Strategy; 8] = {
+        let (mut all, mut number) = ([Strategy::Stealing; 8], 0);
+        while number < all.len() {
+            all[number] = Strategy::NAMED[number].1;
+            number += 1;
+        }
+        all
+    };
 
     const NAMED: [(&'static str, Strategy); 8] = [
         ("stealing", Strategy::Stealing),
@@ -123,50 +112,16 @@ impl Strategy {
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
-    ///
-    /// ```
-    /// use locksley::policy::Victims;
-    /// use locksley::Strategy;
-    ///
-    /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
-    /// ```
     pub const fn flexible(victims: Victims) -> Strategy {
         Strategy::Flexible(Flexible { victims })
     }
 
     /// [`Strategy::StealHalf`] that balances at these times, and this much.
-    ///
-    /// ```
-    /// use locksley::policy::{Amount, When};
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
-    /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
-    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
     pub const fn steal_half(when: When, amount: Amount) -> Strategy {
         Strategy::StealHalf(StealHalf { when, amount })
     }
 
     /// [`Strategy::Sharing`] with this heuristic, and any worker as a target.
-    ///
-    /// ```
-    /// use locksley::policy::{Heuristic, Sharing, Target};
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
-    /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
-    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    ///
-    /// // A quarter of the offers go back to the last thief.
-    /// let text = "sharing:greedy,theta_s=0.25,target=spread-back";
-    /// let Ok(Strategy::Sharing(Sharing { theta_s, target, .. })) = text.parse() else {
-    ///     unreachable!();
-    /// };
-    /// assert_eq!((theta_s.get(), target), (0.25, Target::SpreadBack));
-    /// ```
     pub const fn sharing(heuristic: Heuristic) -> Strategy {
         Strategy::Sharing(Sharing {
             heuristic,
@@ -177,24 +132,6 @@ impl Strategy {
     }
 
     /// [`Strategy::Dealing`] with this oracle.
-    ///
-    /// ```
-    /// use locksley::policy::Oracle;
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
-    /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
-    /// assert_eq!("dealing:locality,l=3".parse(), Ok(strategy));
-    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-    /// let mut rows = [1, 2, 3, 4];
-    /// pool.scope(|s| {
-    ///     for (number, row) in rows.iter_mut().enumerate() {
-    ///         // The worker whose caches have the row.
-    ///         s.spawn_near(number % 2, move |_| *row *= 10);
-    ///     }
-    /// });
-    /// assert_eq!(rows, [10, 20, 30, 40]);
-    /// ```
     pub const fn dealing(oracle: Oracle) -> Strategy {
         Strategy::Dealing(Dealing {
             oracle,
@@ -271,24 +208,8 @@ impl FromStr for Strategy {
     }
 }
 
-/// What a worker does while it waits for a task that another worker has.
-///
-/// ```
-/// use std::sync::Mutex;
-/// use locksley::{Pool, Waiting};
-///
-/// // Each task holds the lock while it waits for a join. A waiter that took any work could take
-/// // the other task, which wants the lock that it holds itself.
-/// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
-/// let total = Mutex::new(0);
-/// let add = || {
-///     let mut total = total.lock().unwrap();
-///     let (a, b) = locksley::join(|| 1, || 2);
-///     *total += a + b;
-/// };
-/// pool.install(|| locksley::join(add, add));
-/// assert_eq!(total.into_inner().unwrap(), 6);
-/// ```
+/// What a worker does while it waits for a task that another worker has. The
+/// [guide](crate::guide::waiting) says why it matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waiting {
     /// It leapfrogs: it takes only work that descends from what it waits for. Where there is

@@ -20,9 +20,8 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
 use crate::sync::{Ordering, fence};
-use crate::task::ghosts::Home;
 use crate::task::job::JobRef;
-use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
+use crate::task::spawn::{JoinHandle, Way, spawn_in, with_current_registry};
 
 /// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
 ///
@@ -30,39 +29,16 @@ use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
 /// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
 /// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
 /// strategies, and for an index that no worker has, this is `spawn`.
-///
-/// ```
-/// use locksley::policy::Heuristic;
-/// use locksley::{Pool, Strategy};
-///
-/// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
-/// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-/// let sum: u64 = pool.install(|| {
-///     let near = |n: usize| locksley::spawn_near(n % 2, move || n as u64);
-///     let tasks: Vec<_> = (0..10).map(near).collect();
-///     tasks.into_iter().map(|task| task.join()).sum()
-/// });
-/// assert_eq!(sum, 45);
-/// ```
 pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_near_in(registry, worker, task))
+    with_current_registry(|registry| spawn_in(registry, Way::Near(worker), task))
 }
 
 /// The index of a worker of the pool that the calling thread belongs to (the global one, if it
 /// belongs to none): the same for the same key, and for many keys each about equally often.
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(4).build().unwrap();
-/// pool.install(|| {
-///     let worker = locksley::worker_for_key(&(3, "rows"));
-///     assert!(worker < 4);
-///     assert_eq!(worker, locksley::worker_for_key(&(3, "rows")));
-/// });
-/// ```
 pub fn worker_for_key<K: Hash + ?Sized>(key: &K) -> usize {
     worker_for(current_num_workers(), key)
 }
@@ -76,18 +52,6 @@ pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     (scaled >> u64::BITS) as usize
 }
 
-/// Spawns a task into a pool, near a worker.
-pub(crate) fn spawn_near_in<F, T>(registry: &Registry, near: usize, task: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    spawn_by(registry, task, |worker, job| {
-        worker.push_near(near, job);
-        Home::Worker(worker.index())
-    })
-}
-
 /// Pushes a spawned job that had better run on this worker.
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
@@ -98,7 +62,7 @@ pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
 
 impl Worker {
     /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
-    fn push_near(&self, near: usize, job: JobRef) {
+    pub(super) fn push_near(&self, near: usize, job: JobRef) {
         // SAFETY: the queue does not come back here.
         let Some(queue) = (unsafe { self.local_queue() }) else {
             return self.push_spawned(job);

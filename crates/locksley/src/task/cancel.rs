@@ -38,22 +38,6 @@ impl Drop for Node {
 /// [child](CancelToken::child) is cancelled with its parent, but not the other way round.
 ///
 /// Nothing stops by itself: a task that wants to be cancellable looks at the token now and then.
-///
-/// ```
-/// use locksley::CancelToken;
-///
-/// let all = CancelToken::new();
-/// let (one, other) = (all.child(), all.child());
-/// one.cancel();
-/// assert!(one.is_cancelled() && !other.is_cancelled() && !all.is_cancelled());
-/// let task = {
-///     let other = other.clone();
-///     locksley::spawn(move || while !other.is_cancelled() { std::thread::yield_now() })
-/// };
-/// all.cancel();
-/// task.join();
-/// assert!(other.is_cancelled());
-/// ```
 #[derive(Clone)]
 pub struct CancelToken {
     node: Arc<Node>,
@@ -127,17 +111,6 @@ impl Scope<'_> {
 
     /// Cancels the scope: tasks that have not started will not run; running ones can ask
     /// [`is_cancelled`](Scope::is_cancelled).
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let runs = AtomicUsize::new(0);
-    /// locksley::scope(|s| {
-    ///     s.cancel();
-    ///     s.spawn(|_| { runs.fetch_add(1, Ordering::Relaxed); });
-    /// });
-    /// assert_eq!(runs.into_inner(), 0);
-    /// ```
     pub fn cancel(&self) {
         self.made_token().cancel();
     }
@@ -148,32 +121,6 @@ impl Scope<'_> {
     }
 
     /// The scope's token, with which tasks can ask whether the scope was cancelled, and cancel it.
-    ///
-    /// ```
-    /// use locksley::CancelToken;
-    ///
-    /// fn search(values: &[u64], wanted: u64, found: &CancelToken) {
-    ///     for chunk in values.chunks(100) {
-    ///         if found.is_cancelled() {
-    ///             return;
-    ///         }
-    ///         if chunk.contains(&wanted) {
-    ///             found.cancel();
-    ///         }
-    ///     }
-    /// }
-    ///
-    /// let values: Vec<u64> = (0..10_000).collect();
-    /// let found = locksley::scope(|s| {
-    ///     let token = s.token();
-    ///     for part in values.chunks(1000) {
-    ///         let token = token.clone();
-    ///         s.spawn(move |_| search(part, 1234, &token));
-    ///     }
-    ///     token
-    /// });
-    /// assert!(found.is_cancelled());
-    /// ```
     pub fn token(&self) -> CancelToken {
         self.made_token().clone()
     }

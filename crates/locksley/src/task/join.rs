@@ -8,12 +8,6 @@ use crate::scheduler::worker::Worker;
 use crate::task::job::{Payload, StackJob, catch, discard};
 
 /// What a closure of [`join_context`] is told.
-///
-/// ```
-/// let (here, there) = locksley::join_context(|a| a.migrated(), |b| b.migrated());
-/// // For a caller outside of the pool, both migrate.
-/// assert!(here && there);
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -141,12 +135,6 @@ impl Worker {
     /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
     ///
     /// The first closure always runs here, so neither it nor its result need be `Send`.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (a, b) = pool.run(|worker| worker.join(|w| w.join(|_| 1, |_| 2), |_| 3));
-    /// assert_eq!((a, b), ((1, 2), 3));
-    /// ```
     #[inline]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where

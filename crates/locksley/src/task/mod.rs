@@ -10,7 +10,6 @@ pub(crate) mod claim;
 pub(crate) mod count_latch;
 pub(crate) mod fifo;
 pub(crate) mod ghosts;
-pub(crate) mod group_map;
 pub(crate) mod job;
 pub(crate) mod join;
 pub(crate) mod latch;

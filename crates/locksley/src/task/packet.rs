@@ -175,9 +175,10 @@ where
         if claim.release() {
             // Whatever of the user's panics here, the task is counted as done.
             // SAFETY: it was the last reference.
-            if let Err(payload) = catch(|| unsafe { Self::free(head) }) {
-                worker.registry().config.handle_panic(payload);
-            }
+            worker
+                .registry()
+                .config
+                .guard(|| unsafe { Self::free(head) });
         }
         worker.task_done();
     }
@@ -197,12 +198,8 @@ where
         };
         // SAFETY: the handle reads the result only after the latch is set.
         unsafe { *cell.packet.result.get() = Some(outcome) };
-        let woken = match cell.packet.completion.complete() {
-            Some(waker) => catch(|| waker.wake()),
-            None => Ok(()),
-        };
-        if let Err(payload) = woken {
-            worker.registry().config.handle_panic(payload);
+        if let Some(waker) = cell.packet.completion.complete() {
+            worker.registry().config.guard(|| waker.wake());
         }
     }
 

@@ -26,11 +26,6 @@ const TAKEN: &str = "the task's result was given out before";
 
 /// A handle to a spawned task: wait for it with [`join`](JoinHandle::join) or `.await` it.
 /// Dropping it lets the task run on by itself.
-///
-/// ```
-/// let handle = locksley::spawn(|| 6 * 7);
-/// assert_eq!(locksley::block_on(handle), 42);
-/// ```
 pub struct JoinHandle<T> {
     /// The handle holds a reference to it.
     packet: NonNull<Packet<T>>,
@@ -62,7 +57,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_in(registry, task))
+    with_current_registry(|registry| spawn_in(registry, Way::Newest, task))
 }
 
 /// [`spawn`] that keeps the order: of the tasks that a worker spawned this way, the oldest starts
@@ -78,7 +73,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_fifo_in(registry, task))
+    with_current_registry(|registry| spawn_in(registry, Way::InOrder, task))
 }
 
 /// [`spawn`] for a task without a handle, which costs less. A panic goes to the pool's
@@ -93,10 +88,7 @@ pub fn spawn_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match Worker::current() {
-        Some(worker) => spawn_detached_on(worker, task),
-        None => spawn_detached_in(crate::pool::global().registry(), task),
-    }
+    with_current_registry(|registry| spawn_detached_in(registry, Way::Newest, task));
 }
 
 /// [`spawn_fifo`] for a task without a handle: see [`spawn_detached`].
@@ -104,7 +96,7 @@ pub fn spawn_fifo_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_current_registry(|registry| spawn_fifo_detached_in(registry, task));
+    with_current_registry(|registry| spawn_detached_in(registry, Way::InOrder, task));
 }
 
 /// Calls `f` with the calling worker's pool, or with the global one, and touches no reference
@@ -128,53 +120,42 @@ pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
     here
 }
 
-/// Hands a job from outside to a pool.
-fn inject(registry: &Registry, job: JobRef) {
-    registry.inject(QueuedJob { job, owner: 0 });
+/// How a worker queues a task that it spawns.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// It runs the newest task first.
+    Newest,
+    /// The task runs after those that the worker spawned this way before.
+    InOrder,
+    /// The task had better run on the worker with this index.
+    Near(usize),
 }
 
-pub(crate) fn spawn_detached_in<F>(registry: &Registry, task: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    match Worker::current_in(registry) {
-        Some(worker) => spawn_detached_on(worker, task),
-        None => {
-            registry.count_task_outside();
-            inject(registry, make_detached(None, task));
+impl Way {
+    /// Pushes a task, and returns where it is.
+    #[inline]
+    fn push(self, worker: &Worker, job: JobRef) -> Home {
+        let here = worker.index();
+        match self {
+            Way::Newest => worker.push_spawned(job),
+            Way::InOrder => {
+                push_fifo(worker, &worker.fifo, job);
+                return Home::Fifo(here);
+            }
+            Way::Near(near) => worker.push_near(near, job),
         }
+        Home::Worker(here)
     }
 }
 
-/// The same on a worker of the pool.
+/// Spawns a task without a handle into a pool.
 #[inline]
-fn spawn_detached_on<F>(worker: &Worker, task: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    worker.tasks.spawn();
-    worker.push_spawned(make_detached(Some(worker), task));
-}
-
-pub(crate) fn spawn_fifo_detached_in<F>(registry: &Registry, task: F)
-where
-    F: FnOnce() + Send + 'static,
-{
+pub(crate) fn spawn_detached_in(
+    registry: &Registry,
+    way: Way,
+    task: impl FnOnce() + Send + 'static,
+) {
     let here = count_task(registry);
-    let job = make_detached(here, task);
-    match here {
-        Some(worker) => push_fifo(worker, &worker.fifo, job),
-        // The pool's queue is in order already.
-        None => inject(registry, job),
-    }
-}
-
-/// Makes a job of a task without a handle, which has been counted. `here` is the worker that spawns
-/// it, if one does.
-fn make_detached<F>(here: Option<&Worker>, task: F) -> JobRef
-where
-    F: FnOnce() + Send + 'static,
-{
     if let Some(worker) = here {
         record::note_unordered(worker);
     }
@@ -185,57 +166,37 @@ where
         worker.task_done();
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
-    unsafe { HeapJob::new_ref(here, GroupId::NONE, run) }
+    let job = unsafe { HeapJob::new_ref(here, GroupId::NONE, run) };
+    push(registry, here, way, job);
+}
+
+/// Pushes a task on the worker that spawns it; one from outside goes to the pool's queue, which is
+/// in order.
+#[inline]
+fn push(registry: &Registry, here: Option<&Worker>, way: Way, job: JobRef) -> Home {
+    match here {
+        Some(worker) => way.push(worker, job),
+        None => {
+            registry.inject(QueuedJob { job, owner: 0 });
+            Home::Injector
+        }
+    }
 }
 
 /// Spawns a task into a pool.
-pub(crate) fn spawn_in<F, T>(registry: &Registry, task: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    spawn_by(registry, task, |worker, job| {
-        worker.push_spawned(job);
-        Home::Worker(worker.index())
-    })
-}
-
-/// Spawns a task into a pool, in order.
-pub(crate) fn spawn_fifo_in<F, T>(registry: &Registry, task: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    spawn_by(registry, task, |worker, job| {
-        push_fifo(worker, &worker.fifo, job);
-        Home::Fifo(worker.index())
-    })
-}
-
-/// Spawns a task into a pool. On a worker `push` pushes its entry, and returns where that is.
-pub(crate) fn spawn_by<F, T>(
+pub(crate) fn spawn_in<T: Send + 'static>(
     registry: &Registry,
-    task: F,
-    push: impl FnOnce(&Worker, JobRef) -> Home,
-) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
+    way: Way,
+    task: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
     let here = count_task(registry);
     let recorded = here.filter(|worker| worker.is_recorded());
     let recorded = recorded.map(Spawned::note_task);
     let (job, packet) = Packet::create(registry, here, recorded, task);
-    let home = match here {
-        Some(worker) => {
-            worker.sweep_if_many();
-            push(worker, job)
-        }
-        None => {
-            inject(registry, job);
-            Home::Injector
-        }
-    };
+    if let Some(worker) = here {
+        worker.sweep_if_many();
+    }
+    let home = push(registry, here, way, job);
     JoinHandle { packet, home }
 }
 
@@ -246,14 +207,6 @@ impl<T> JoinHandle<T> {
     }
 
     /// Returns `true` if the task is done.
-    ///
-    /// ```
-    /// let handle = locksley::spawn(|| 7);
-    /// while !handle.is_finished() {
-    ///     std::thread::yield_now();
-    /// }
-    /// assert_eq!(handle.join(), 7);
-    /// ```
     pub fn is_finished(&self) -> bool {
         self.packet().completion.latch().probe()
     }
@@ -262,11 +215,6 @@ impl<T> JoinHandle<T> {
     ///
     /// A worker that waits here runs the task itself if no other has started it, or helps the one
     /// that has.
-    ///
-    /// ```
-    /// let handle = locksley::spawn(|| "done");
-    /// assert_eq!(handle.join(), "done");
-    /// ```
     pub fn join(self) -> T {
         unwrap(self.try_join())
     }

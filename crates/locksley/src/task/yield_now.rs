@@ -41,19 +41,6 @@ pub fn yield_now() -> Option<Yield> {
 
 /// Runs one job of the calling worker's own, if there is any. `None` if the calling thread is no
 /// worker.
-///
-/// ```
-/// use locksley::Yield;
-///
-/// assert_eq!(locksley::yield_local(), None);
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// pool.install(|| {
-///     let task = locksley::spawn(|| 7);
-///     assert_eq!(locksley::yield_local(), Some(Yield::Executed));
-///     assert!(task.is_finished());
-///     assert_eq!(locksley::yield_local(), Some(Yield::Idle));
-/// });
-/// ```
 pub fn yield_local() -> Option<Yield> {
     Worker::current().map(|worker| worker.give_way(Worker::take_own))
 }

@@ -129,3 +129,18 @@ fn what_cannot_run_is_refused() {
     other.edge(nodes[2], nodes[3]);
     assert_eq!(other.build().unwrap_err(), GraphError::UnknownNode(2));
 }
+
+#[test]
+fn errors_name_what_is_wrong_with_a_graph() {
+    let mut circle = Graph::new();
+    let (a, b) = (circle.task("a", || ()), circle.task("b", || ()));
+    circle.edge(a, b);
+    circle.edge(b, a);
+    let error = circle.build().expect_err("a circle without a condition");
+    assert!(error.to_string().contains("a -> b -> a"), "{error}");
+
+    let mut endless = Graph::new();
+    let again = endless.condition("again", || 0);
+    endless.outcomes(again, [again]);
+    assert_eq!(endless.build().expect_err("no start"), GraphError::NoStart);
+}

@@ -509,3 +509,45 @@ fn conflicting_accesses_of_one_task_are_refused() {
         f.fork((n.read(), n.read(), vec![n.read(), n.read()]), |_| ());
     });
 }
+
+#[test]
+fn tasks_near_a_worker_run_in_order() {
+    everywhere(|pool| {
+        let mut tiles = [0; 8];
+        pool.flow(|f| {
+            let tiles: Vec<_> = tiles.iter_mut().map(|tile| f.object(tile)).collect();
+            for _ in 0..3 {
+                for (number, tile) in tiles.iter().enumerate() {
+                    let near = locksley::worker_for_key(&number);
+                    f.fork_near(near, tile.update(), move |tile| *tile += number);
+                }
+            }
+        });
+        assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
+    });
+}
+
+#[test]
+fn a_task_sees_the_rows_of_its_tile() {
+    let mut matrix = vec![0; 4 * 4];
+    locksley::flow(|f| {
+        let tiles = f.grid(&mut matrix, 4, (2, 4));
+        f.fork(tiles.at(1, 0).update(), |tile| {
+            assert_eq!((tile.rows(), tile.columns()), (2, 4));
+            tile.row_mut(0).fill(1);
+            let (to, from) = tile.row_pair(1, 0);
+            to.copy_from_slice(from);
+            tile[(1, 3)] = 2;
+        });
+    });
+    assert_eq!(matrix[8..], [1, 1, 1, 1, 1, 1, 1, 2]);
+
+    let mut line = [1, 2, 3];
+    locksley::flow(|f| {
+        let line = f.object(&mut line[..]);
+        f.fork(line.write(), |mut line| {
+            line.fill_with(|place| place * place)
+        });
+    });
+    assert_eq!(line, [0, 1, 4]);
+}

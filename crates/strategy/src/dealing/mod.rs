@@ -37,8 +37,9 @@
 //!   next, stays where it is. Dealt in turn it would wake a worker for each of them.
 //! - **Who is out of work helps out.** It asks first: a worker that has jobs on its stack deals it
 //!   the oldest when it next spawns one. When it has seen work for [`PATIENCE`] searches and got
-//!   none, it fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of its stack. Under `locality` it leaves alone what had better run there, unless that worker
-//!   has taken nothing of what it was dealt for [`STUCK`].
+//!   none, it fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of
+//!   its stack. Under `locality` it leaves alone what had better run there, unless that worker has
+//!   taken nothing of what it was dealt for [`STUCK`].
 //! - **A waiter gets back what it dealt**, unless it has begun: a scope its tasks (but, as above,
 //!   not those that had better run elsewhere). A waiter takes what it was dealt only if that is
 //!   what it waits for, or if it takes any work. Before it blocks it leaves the rest to the pool's

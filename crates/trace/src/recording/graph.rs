@@ -95,7 +95,7 @@ impl Graph {
 /// Spreads addresses. The standard library's hasher is more code, and proof against an adversary,
 /// whom addresses do not have.
 #[derive(Default)]
-struct AddressHasher(u64);
+pub struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn write_usize(&mut self, address: usize) {

@@ -9,6 +9,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+#[doc(hidden)]
+pub use graph::AddressHasher;
 use graph::Graph;
 pub(crate) use graph::Node;
 pub use strand::{Item, Slot, Strand, TaskGraph};

@@ -11,7 +11,7 @@
 //! a job, ends a wait or parks.
 //!
 //! Without the feature `stats` (and under loom, which has enough to do) [`Counters`] has no size
-//! and its methods no body.
+//! and its methods do nothing.
 
 #[cfg(all(feature = "stats", not(loom)))]
 mod observer;
@@ -21,140 +21,117 @@ pub use observer::Observer;
 
 pub(crate) use locksley_trace::stats::Event;
 
+use locksley_trace::stats::EVENTS;
 #[cfg(all(feature = "stats", not(loom)))]
-mod on {
-    use locksley_trace::stats::{self, Event, WorkerStats};
+use locksley_trace::stats::WorkerStats;
 
-    use crate::strategy::local_queue::TransferCounts;
-    use crate::sync::{AtomicU64, Ordering};
+#[cfg(all(feature = "stats", not(loom)))]
+use crate::strategy::local_queue::TransferCounts;
+use crate::sync::{AtomicU64, Ordering};
 
-    /// One worker's counters.
-    #[derive(Debug)]
-    #[repr(align(128))]
-    pub(crate) struct Counters {
-        counts: [AtomicU64; stats::EVENTS],
-        depth: AtomicU64,
-        deepest: AtomicU64,
-    }
+/// The places of the depth and of its maximum, behind those of the events.
+const DEPTH: usize = EVENTS;
+const DEEPEST: usize = EVENTS + 1;
 
-    impl Default for Counters {
-        fn default() -> Counters {
-            Counters {
-                counts: std::array::from_fn(|_| AtomicU64::new(0)),
-                depth: AtomicU64::new(0),
-                deepest: AtomicU64::new(0),
-            }
+/// One worker's counters.
+#[derive(Debug)]
+#[cfg_attr(all(feature = "stats", not(loom)), repr(align(128)))]
+pub(crate) struct Counters {
+    counts: [AtomicU64; if Counters::ON { EVENTS + 2 } else { 0 }],
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters {
+            counts: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
+}
 
-    impl Counters {
-        /// `true` if events are counted.
-        pub(crate) const ON: bool = true;
+impl Counters {
+    /// `true` if events are counted.
+    pub(crate) const ON: bool = cfg!(all(feature = "stats", not(loom)));
 
-        /// Counts an event. For the owner.
-        #[inline]
-        pub(crate) fn count(&self, event: Event) {
-            let count = &self.counts[event as usize];
-            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    #[inline]
+    fn get(&self, place: usize) -> u64 {
+        self.counts[place].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn set(&self, place: usize, value: u64) {
+        self.counts[place].store(value, Ordering::Relaxed);
+    }
+
+    /// Counts an event. For the owner.
+    #[inline]
+    pub(crate) fn count(&self, event: Event) {
+        self.add(event, 1);
+    }
+
+    /// Counts several events of a kind. For the owner.
+    #[inline]
+    pub(crate) fn add(&self, event: Event, many: usize) {
+        if Counters::ON {
+            self.set(event as usize, self.get(event as usize) + many as u64);
         }
+    }
 
-        /// Counts several events of a kind. For the owner.
-        #[inline]
-        pub(crate) fn add(&self, event: Event, many: usize) {
-            let count = &self.counts[event as usize];
-            let sum = count.load(Ordering::Relaxed) + many as u64;
-            count.store(sum, Ordering::Relaxed);
-        }
-
-        /// Counts an event. For threads that share the counters.
-        pub(crate) fn count_shared(&self, event: Event) {
+    /// Counts an event. For threads that share the counters.
+    pub(crate) fn count_shared(&self, event: Event) {
+        if Counters::ON {
             self.counts[event as usize].fetch_add(1, Ordering::Relaxed);
         }
+    }
 
-        fn set(&self, event: Event, value: u64) {
-            self.counts[event as usize].store(value, Ordering::Relaxed);
-        }
+    /// Publishes what the calling thread's queues have counted, and what its own deque has
+    /// exposed. For the owner.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn publish(&self, exposed: u64) {
+        let counts = locksley_queue::counts::of_this_thread();
+        self.set(Event::Fence as usize, counts.fences);
+        self.set(Event::Rmw as usize, counts.rmws);
+        self.set(Event::Membarrier as usize, counts.membarriers);
+        self.set(Event::Exposed as usize, exposed);
+    }
 
-        /// Publishes what the calling thread's queues have counted, and what its own deque has
-        /// exposed. For the owner.
-        pub(crate) fn publish(&self, exposed: u64) {
-            let counts = locksley_queue::counts::of_this_thread();
-            self.set(Event::Fence, counts.fences);
-            self.set(Event::Rmw, counts.rmws);
-            self.set(Event::Membarrier, counts.membarriers);
-            self.set(Event::Exposed, exposed);
+    /// Publishes what the worker's queue has given and taken. For the owner.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn publish_transfers(&self, transfers: TransferCounts) {
+        let counts = [
+            (Event::Offered, transfers.offered),
+            (Event::Refused, transfers.refused),
+            (Event::Mailed, transfers.mailed),
+            (Event::Accepted, transfers.accepted),
+            (Event::Late, transfers.late),
+            (Event::Ghost, transfers.ghosts),
+            (Event::Dealt, transfers.dealt),
+            (Event::Kept, transfers.kept),
+            (Event::Collected, transfers.collected),
+            (Event::Recalled, transfers.recalled),
+            (Event::Near, transfers.near),
+            (Event::Hit, transfers.hits),
+        ];
+        for (event, count) in counts {
+            self.set(event as usize, count);
         }
+    }
 
-        /// Publishes what the worker's queue has given and taken. For the owner.
-        pub(crate) fn publish_transfers(&self, transfers: TransferCounts) {
-            self.set(Event::Offered, transfers.offered);
-            self.set(Event::Refused, transfers.refused);
-            self.set(Event::Mailed, transfers.mailed);
-            self.set(Event::Accepted, transfers.accepted);
-            self.set(Event::Late, transfers.late);
-            self.set(Event::Ghost, transfers.ghosts);
-            self.set(Event::Dealt, transfers.dealt);
-            self.set(Event::Kept, transfers.kept);
-            self.set(Event::Collected, transfers.collected);
-            self.set(Event::Recalled, transfers.recalled);
-            self.set(Event::Near, transfers.near);
-            self.set(Event::Hit, transfers.hits);
+    /// The owner's depth is now this.
+    pub(crate) fn set_depth(&self, depth: usize) {
+        if Counters::ON {
+            self.set(DEPTH, depth as u64);
+            self.set(DEEPEST, self.get(DEEPEST).max(depth as u64));
         }
+    }
 
-        /// The owner's depth is now this.
-        pub(crate) fn set_depth(&self, depth: usize) {
-            let depth = depth as u64;
-            self.depth.store(depth, Ordering::Relaxed);
-            if depth > self.deepest.load(Ordering::Relaxed) {
-                self.deepest.store(depth, Ordering::Relaxed);
-            }
-        }
-
-        pub(crate) fn snapshot(&self) -> WorkerStats {
-            WorkerStats::new(
-                |event| self.counts[event as usize].load(Ordering::Relaxed),
-                self.depth.load(Ordering::Relaxed),
-                self.deepest.load(Ordering::Relaxed),
-            )
-        }
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn snapshot(&self) -> WorkerStats {
+        WorkerStats::new(
+            |event| self.get(event as usize),
+            self.get(DEPTH),
+            self.get(DEEPEST),
+        )
     }
 }
 
-#[cfg(not(all(feature = "stats", not(loom))))]
-mod off {
-    use super::Event;
-    use crate::strategy::local_queue::TransferCounts;
-
-    /// Counters that count nothing.
-    #[derive(Debug, Default)]
-    pub(crate) struct Counters {}
-
-    const _: () = assert!(size_of::<Counters>() == 0);
-
-    impl Counters {
-        pub(crate) const ON: bool = false;
-
-        #[inline(always)]
-        pub(crate) fn count(&self, _: Event) {}
-
-        #[inline(always)]
-        pub(crate) fn add(&self, _: Event, _: usize) {}
-
-        #[inline(always)]
-        pub(crate) fn count_shared(&self, _: Event) {}
-
-        #[inline(always)]
-        pub(crate) fn publish(&self, _: u64) {}
-
-        #[inline(always)]
-        pub(crate) fn publish_transfers(&self, _: TransferCounts) {}
-
-        #[inline(always)]
-        pub(crate) fn set_depth(&self, _: usize) {}
-    }
-}
-
-#[cfg(not(all(feature = "stats", not(loom))))]
-pub(crate) use off::Counters;
-#[cfg(all(feature = "stats", not(loom)))]
-pub(crate) use on::Counters;
+const _: () = assert!(Counters::ON || size_of::<Counters>() == 0);

@@ -24,12 +24,6 @@ impl Builder {
     ///
     /// If the configuration cannot be met, or the operating system refuses a thread; then none is
     /// left behind.
-    ///
-    /// ```
-    /// let error = locksley::Pool::builder().workers(usize::MAX).build().unwrap_err();
-    /// println!("{error}");
-    /// assert!(error.to_string().contains("workers"));
-    /// ```
     pub fn build(self) -> Result<Pool, BuildError> {
         let able = if HAS_THREADS {
             self

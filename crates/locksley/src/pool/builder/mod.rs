@@ -7,9 +7,9 @@ mod threads;
 use std::fmt;
 use std::num::NonZero;
 
-use locksley_policy::{Balancer, Donor, Theta, Victims};
+use locksley_policy::{Balancer, Donor, Mixed, Theta, Victims};
 
-use crate::pool::config::{Config, OwnBalancer};
+use crate::pool::config::Config;
 use crate::strategy::{Idle, Strategy, Waiting};
 
 /// Builds a [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder), or by
@@ -77,22 +77,17 @@ impl Builder {
         Builder {
             workers: None,
             strategy: None,
-            config: Config::default(),
+            config: Config {
+                seed: 0x5eed,
+                depth_limit: 128,
+                ..Config::default()
+            },
         }
     }
 
     /// The number of workers, at most [`max_num_workers`](crate::max_num_workers). The default, and
     /// what 0 means, is what `LOCKSLEY_NUM_THREADS` says, or else the number of CPUs that this
     /// process may use.
-    ///
-    /// ```
-    /// use locksley::Pool;
-    ///
-    /// let pool = Pool::builder().workers(3).build().unwrap();
-    /// assert_eq!(pool.workers(), 3);
-    /// let [zero, default] = [Pool::builder().workers(0), Pool::builder()];
-    /// assert_eq!(zero.build().unwrap().workers(), default.build().unwrap().workers());
-    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = NonZero::new(workers);
         self
@@ -100,27 +95,12 @@ impl Builder {
 
     /// The way of scheduling. The default is what `LOCKSLEY_STRATEGY` names, or else
     /// [`Strategy::Stealing`]. A name that there is not is reported on standard error, once.
-    ///
-    /// ```
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// let pool = Pool::builder().workers(2).strategy(Strategy::Abp).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
     /// What a worker does while it waits. The default is [`Waiting::Leapfrog`].
-    ///
-    /// ```
-    /// use locksley::{Pool, Waiting};
-    ///
-    /// // As rayon waits: whatever there is, related or not.
-    /// let pool = Pool::builder().workers(2).waiting(Waiting::TakeAny).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.config.waiting = waiting;
         self
@@ -143,22 +123,6 @@ impl Builder {
     /// join waits for still runs first. [`scope_fifo`](crate::scope_fifo) and
     /// [`spawn_fifo`](crate::spawn_fifo) do the same for single tasks, at less cost. The default is
     /// `false`.
-    ///
-    /// ```
-    /// use std::sync::Mutex;
-    ///
-    /// let pool = locksley::Pool::builder().workers(1).breadth_first(true).build().unwrap();
-    /// let order = Mutex::new(Vec::new());
-    /// let order = &order;
-    /// pool.in_place_scope(|s| {
-    ///     s.spawn(move |s| {
-    ///         for task in 0..3 {
-    ///             s.spawn(move |_| order.lock().unwrap().push(task));
-    ///         }
-    ///     });
-    /// });
-    /// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
-    /// ```
     pub fn breadth_first(mut self, breadth_first: bool) -> Self {
         self.config.breadth_first = breadth_first;
         self
@@ -187,15 +151,6 @@ impl Builder {
     }
 
     /// How a worker that finds no job goes to sleep. The default is [`Idle::default`].
-    ///
-    /// ```
-    /// use locksley::{Idle, Pool};
-    ///
-    /// // A pool for rare work: its workers sleep as soon as they have nothing to do.
-    /// let lazy = Idle { spins: 0, yields: 0 };
-    /// let pool = Pool::builder().workers(2).idle(lazy).build().unwrap();
-    /// assert_eq!(pool.install(|| 6 * 7), 42);
-    /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
         self
@@ -218,18 +173,6 @@ impl Builder {
     /// [`Par::deterministic`](crate::par::Par::deterministic) does for one: sums of floating-point
     /// numbers have the same bits on any number of workers. The default is `false`, unless
     /// `LOCKSLEY_REPRODUCIBLE` is set, to anything but 0.
-    ///
-    /// ```
-    /// use locksley::Pool;
-    /// use locksley::prelude::*;
-    ///
-    /// let numbers: Vec<f32> = (1..5000_u16).map(|n| 1.0 / f32::from(n)).collect();
-    /// let sums = [1, 2, 5].map(|workers| {
-    ///     let pool = Pool::builder().workers(workers).deterministic(true).build().unwrap();
-    ///     pool.install(|| numbers.par().sum::<f32>()).to_bits()
-    /// });
-    /// assert!(sums[0] == sums[1] && sums[1] == sums[2]);
-    /// ```
     pub fn deterministic(mut self, deterministic: bool) -> Self {
         self.config.deterministic = deterministic;
         self
@@ -252,14 +195,6 @@ impl Builder {
     ///
     /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
     /// what the operating system rarely moves it across counts: last-level caches and wider.
-    ///
-    /// ```
-    /// use locksley::policy::Victims;
-    /// use locksley::Pool;
-    ///
-    /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
-    /// assert_eq!(pool.install(|| 1), 1);
-    /// ```
     pub fn victims(mut self, victims: Victims) -> Self {
         self.config.victims = Some(victims);
         self
@@ -268,32 +203,10 @@ impl Builder {
     /// A choice of victims by the caller, under any strategy. `make` creates the [`Balancer`] of
     /// each worker, from the worker's index. With probability `theta` a thief asks it for the
     /// victim to try first; otherwise it tries a random one. If that victim has nothing, it tries
-    /// the others. By default there is none.
+    /// the others. By default there is none. The [guide](crate::guide::strategies) has an example.
     ///
     /// A balancer that panics, or whose creation panics, is not asked again: its worker tries
     /// random victims from then on. The panic goes to the [panic handler](Builder::panic_handler).
-    ///
-    /// ```
-    /// use locksley::policy::{Balancer, Seeker, Source, Theta, View};
-    /// use locksley::Pool;
-    ///
-    /// /// Tries the one to the right.
-    /// struct Right;
-    ///
-    /// impl Balancer for Right {
-    ///     fn choose(
-    ///         &mut self,
-    ///         seeker: Seeker,
-    ///         view: &dyn View,
-    ///         _: &mut dyn Source,
-    ///     ) -> Option<usize> {
-    ///         Some((seeker.me + 1) % view.count())
-    ///     }
-    /// }
-    ///
-    /// let pool = Pool::builder().workers(4).balancer(Theta::HALF, |_| Right).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
     pub fn balancer<B>(
         mut self,
         theta: Theta,
@@ -302,46 +215,23 @@ impl Builder {
     where
         B: Balancer + Send + 'static,
     {
-        self.config.balancer = Some(OwnBalancer {
-            theta,
-            make: Box::new(move |index| Box::new(make(index))),
-        });
+        self.config.balancer = Some(Box::new(move |index| {
+            let balancer = make(index);
+            Box::new(Mixed { theta, balancer })
+        }));
         self
     }
 
     /// A choice of when and to whom to give by the caller, under the strategy `sharing`: `make`
     /// creates the [`Donor`] of each worker, from the worker's index. It replaces the strategy's
-    /// heuristic and target. By default there is none.
+    /// heuristic and target. By default there is none. The [guide](crate::guide::strategies) has an
+    /// example.
     ///
     /// A spawned task is offered to whom the donor names, if that worker is idle. A fork is an
     /// opportunity to give the oldest job that waits. What is offered stays in sight of thieves.
     ///
     /// A donor that panics, or whose creation panics, is not asked again: its worker offers nothing
     /// from then on. The panic goes to the [panic handler](Builder::panic_handler).
-    ///
-    /// ```
-    /// use locksley::policy::{Donor, Heuristic, Opportunity, Source, View};
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// /// Gives back to the last thief.
-    /// struct Back;
-    ///
-    /// impl Donor for Back {
-    ///     fn choose(
-    ///         &mut self,
-    ///         at: Opportunity,
-    ///         _: &dyn View,
-    ///         _: &mut dyn Source,
-    ///     ) -> Option<usize> {
-    ///         at.donor.memory.last_thief()
-    ///     }
-    /// }
-    ///
-    /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
-    /// let pool = Pool::builder().workers(4).strategy(strategy).donor(|_| Back).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// assert!(Pool::builder().workers(4).donor(|_| Back).build().is_err());
-    /// ```
     pub fn donor<D>(mut self, make: impl Fn(usize) -> D + Send + Sync + 'static) -> Self
     where
         D: Donor + Send + 'static,

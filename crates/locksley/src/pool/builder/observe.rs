@@ -6,17 +6,15 @@ use crate::observe::trace::Tracing;
 
 impl Builder {
     /// Records what the pool runs: which strands fork and join, and how long each of them takes.
-    /// [`Pool::take_recording`](crate::Pool::take_recording) returns the recording, which the
-    /// simulator `locksley-sim` reads. [`Pool::record`](crate::Pool::record) records a single call,
-    /// on any pool. The default is `false`.
+    /// [`Pool::take_recording`](crate::Pool::take_recording) returns the recording, for the
+    /// simulator ([guide](crate::guide::more_cores)). [`Pool::record`](crate::Pool::record) records
+    /// a single call, on any pool. The default is `false`.
     ///
-    /// **What is recorded** is what [`run`](crate::Pool::run), [`install`](crate::Pool::install),
-    /// [`join`](crate::Pool::join), [`scope`](crate::Pool::scope) and the like run in the pool when
-    /// they are called from outside of it: joins; scopes with their tasks; spawned tasks whose
-    /// handles are waited for; flows, by which task needs which; loops, split as far as idle
-    /// workers would split them. The time of a strand is what it spends on its own worker, without
-    /// waiting, and without what the worker runs meanwhile. The structure is that of the program,
-    /// whatever the number of workers and the strategy. A panic ends a strand.
+    /// **What is recorded** is what calls from outside run in the pool: joins; scopes with their
+    /// tasks; spawned tasks whose handles are waited for; flows, by which task needs which; loops,
+    /// split as far as idle workers would split them. The time of a strand is what it spends on its
+    /// own worker, without waiting, and without what the worker runs meanwhile. The structure is
+    /// that of the program, whatever the number of workers and the strategy.
     ///
     /// **What is not**: tasks that are spawned from outside of the pool, or that no recorded strand
     /// waits for; scopes whose body runs outside of the pool
@@ -24,39 +22,17 @@ impl Builder {
     /// lock or the operating system keeps a strand waiting, that counts as its work: have no more
     /// workers than processors.
     ///
-    /// **What it costs**: a fork takes about a microsecond, instead of a few nanoseconds: six
-    /// readings of the clock, two allocations, and some 100 bytes until the recording is dropped.
-    /// 60 nanoseconds of it are in the recorded time of each strand, so strands should take much
-    /// longer. A join's frame is larger too, which may call for a larger
-    /// [stack](Builder::stack_size). A pool that does not record pays nothing at a fork.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use locksley::Pool;
-    ///
-    /// fn fib(n: u64) -> u64 {
-    ///     if n < 2 {
-    ///         return n;
-    ///     }
-    ///     let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    ///     a + b
-    /// }
-    ///
-    /// let pool = Pool::builder().workers(2).record(true).build().unwrap();
-    /// assert_eq!(pool.install(|| fib(10)), 55);
-    /// let recording = pool.take_recording().unwrap();
-    /// assert_eq!(recording.forks(), 88);
-    /// // A step for each microsecond, for the simulator.
-    /// let json = recording.to_json(Duration::from_micros(1));
-    /// assert_eq!(json.matches("id").count(), 3 * 88 + 1);
-    /// ```
+    /// **What it costs**: a fork takes about a microsecond, instead of a few nanoseconds, and some
+    /// 100 bytes until the recording is dropped. 60 nanoseconds of it are in the recorded time of
+    /// each strand, so strands should take much longer. A join's frame is larger too, which may
+    /// call for a larger [stack](Builder::stack_size).
     pub fn record(mut self, record: bool) -> Self {
         self.config.recorder = record.then(Recorder::new);
         self
     }
 
     /// Traces what the workers do, for a timeline: [`Pool::take_trace`](crate::Pool::take_trace)
-    /// returns it. The default is 0, which turns it off.
+    /// returns it ([guide](crate::guide::observing)). The default is 0, which turns it off.
     ///
     /// **What is noted**: the jobs that a worker takes from a queue, not those that a join takes
     /// back and runs inlined; where a job came from that was another worker's: stolen, donated or
@@ -69,26 +45,6 @@ impl Builder {
     ///
     /// **What it costs**: some 40 nanoseconds for each entry, so nothing at a fork that is not
     /// stolen. A pool that does not trace pays a branch for each of them.
-    ///
-    /// ```
-    /// use locksley::Pool;
-    ///
-    /// fn fib(n: u64) -> u64 {
-    ///     if n < 2 {
-    ///         return n;
-    ///     }
-    ///     let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    ///     a + b
-    /// }
-    ///
-    /// let pool = Pool::builder().workers(2).trace(10_000).build().unwrap();
-    /// assert_eq!(pool.install(|| fib(20)), 6765);
-    /// let mut file = Vec::new(); // or a file, for https://ui.perfetto.dev
-    /// pool.take_trace().write(&mut file)?;
-    /// let text = String::from_utf8(file).unwrap();
-    /// assert!(text.contains("worker 1") && text.contains("\"work\""));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn trace(mut self, capacity: usize) -> Self {
         self.config.tracing = (capacity > 0).then(|| Tracing::new(capacity));
         self

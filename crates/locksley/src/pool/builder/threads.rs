@@ -7,30 +7,12 @@ use crate::scheduler::neighbours;
 
 impl Builder {
     /// The size of the workers' stacks, in bytes. The default is std's: 2 MiB, or `RUST_MIN_STACK`.
-    ///
-    /// ```
-    /// fn depth(n: u32) -> u32 {
-    ///     if n == 0 { 0 } else { 1 + locksley::join(|| depth(n - 1), || ()).0 }
-    /// }
-    /// let pool = locksley::Pool::builder().workers(1).stack_size(64 << 20).build().unwrap();
-    /// assert_eq!(pool.install(|| depth(20_000)), 20_000);
-    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
     }
 
     /// Which CPU each worker is bound to. The default is [`Pinning::None`].
-    ///
-    /// ```
-    /// use locksley::{BuildError, Pinning, Pool};
-    ///
-    /// let error = Pool::builder().pinning(Pinning::List(vec![12345])).build().unwrap_err();
-    /// println!("{error}"); // names the CPU, and those that this process may use
-    /// # if cfg!(target_os = "linux") {
-    /// assert!(matches!(error, BuildError::Pinning { cpu: Some(12345), .. }));
-    /// # }
-    /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.config.pinner = (pinning != Pinning::None).then_some(Pinner {
             cpus: pinning::pinned_cpus,
@@ -43,30 +25,12 @@ impl Builder {
     /// Names the workers' threads, by index. The default is `locksley-0` and so on.
     ///
     /// The function must not use the pool: a spare's name is asked for while its pool starts it.
-    ///
-    /// ```
-    /// let builder = locksley::Pool::builder().workers(1);
-    /// let pool = builder.thread_name(|index| format!("solver-{index}")).build().unwrap();
-    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
-    /// assert_eq!(name.as_deref(), Some("solver-0"));
-    /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Some(Box::new(name));
         self
     }
 
     /// Runs in each worker's thread when it starts, with the worker's index.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    ///
-    /// let (sender, receiver) = mpsc::channel();
-    /// let builder = locksley::Pool::builder().workers(2);
-    /// let pool = builder.start_handler(move |index| sender.send(index).unwrap()).build().unwrap();
-    /// let mut started: Vec<usize> = receiver.iter().take(2).collect();
-    /// started.sort();
-    /// assert_eq!(started, [0, 1]);
-    /// ```
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start = Some(Box::new(handler));
         self
@@ -74,18 +38,6 @@ impl Builder {
 
     /// Runs in each worker's thread before it ends, with the worker's index. It may spawn and wait
     /// for tasks, but not for a [`broadcast`](crate::broadcast): other workers may have ended.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let ended = Arc::new(AtomicUsize::new(0));
-    /// let count = ended.clone();
-    /// let builder = locksley::Pool::builder().workers(2);
-    /// let builder = builder.exit_handler(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
-    /// builder.build().unwrap().shutdown();
-    /// assert_eq!(ended.load(Ordering::Relaxed), 2);
-    /// ```
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit = Some(Box::new(handler));
         self

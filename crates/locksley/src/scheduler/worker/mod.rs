@@ -19,7 +19,7 @@ use crate::observe::record::CurrentStrand;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::config::Config;
-use crate::scheduler::donor::DonorSlot;
+use crate::scheduler::donor::{OwnDonor, make_donor};
 use crate::scheduler::idle::linger::Linger;
 use crate::scheduler::idle::sleep::SleepState;
 use crate::scheduler::injector::Injector;
@@ -80,7 +80,7 @@ pub struct Worker {
     /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
-    pub(crate) donor: DonorSlot,
+    pub(crate) donor: OwnDonor,
     /// After how many more pushes and pops to ask the queue whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
@@ -127,7 +127,7 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = Embedded::new();
-        let (donor, is_eager) = DonorSlot::new(index, config);
+        let (donor, is_eager) = make_donor(index, config);
         let (queue, stealer) = local_queue_for(index, config, is_eager).unzip();
         let reference = config.strategy.is_reference();
         let wants_call = queue.as_ref().is_some_and(|queue| queue.wants_call());
@@ -221,42 +221,18 @@ impl Worker {
 
     /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not
     /// handed its worker, and asks the thread once instead of at every fork.
-    ///
-    /// ```
-    /// use locksley::Worker;
-    ///
-    /// assert!(Worker::with_current(|worker| worker.is_none()));
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let sum = pool.install(|| {
-    ///     Worker::with_current(|worker| match worker {
-    ///         Some(worker) => worker.join(|_| 1, |_| 2),
-    ///         None => (1, 2),
-    ///     })
-    /// });
-    /// assert_eq!(sum, (1, 2));
-    /// ```
     #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
         f(Worker::current())
     }
 
     /// The number of workers in its pool, without spares.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.num_workers()), 2);
-    /// ```
     #[inline]
     pub fn num_workers(&self) -> usize {
         self.registry().size()
     }
 
     /// How many spare workers its pool may have: see [`Builder::spares`](crate::Builder::spares).
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).spares(3).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.num_spares()), 3);
-    /// ```
     #[inline]
     pub fn num_spares(&self) -> usize {
         self.registry().spares()
@@ -264,11 +240,6 @@ impl Worker {
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    /// assert_eq!(pool.run(|worker| worker.index()), 0);
-    /// ```
     #[inline]
     pub fn index(&self) -> usize {
         self.index
@@ -345,37 +316,18 @@ impl fmt::Debug for Worker {
 }
 
 /// The index of the worker that the calling thread is, if it is one of a pool's workers.
-///
-/// ```
-/// assert_eq!(locksley::current_worker_index(), None);
-/// ```
 pub fn current_worker_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
 /// Returns whether the calling worker has tasks of its own that have not started. `None` if the
 /// calling thread is no worker.
-///
-/// ```
-/// assert_eq!(locksley::current_worker_has_pending_tasks(), None);
-/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
-/// pool.install(|| {
-///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(false));
-///     let task = locksley::spawn(|| 7);
-///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(true));
-///     assert_eq!(task.join(), 7);
-/// });
-/// ```
 pub fn current_worker_has_pending_tasks() -> Option<bool> {
     Worker::current().map(|worker| !worker.seems_empty())
 }
 
 /// The number of workers in the pool that the calling thread belongs to; of the global pool if it
 /// belongs to none.
-///
-/// ```
-/// assert!(locksley::current_num_workers() >= 1);
-/// ```
 pub fn current_num_workers() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().size(),

@@ -105,10 +105,11 @@ impl Worker {
     /// Takes the newest job of the worker's own.
     #[inline]
     pub(crate) fn pop(&self) -> Option<JobRef> {
-        let forked = match self.reference {
+        let forked = if self.reference {
+            None
+        } else {
             // SAFETY: only the owner's thread has a `&Worker`.
-            false => unsafe { self.deque.pop() },
-            true => None,
+            unsafe { self.deque.pop() }
         };
         let job = forked.or_else(|| self.pop_spawned());
         self.poll_requests();

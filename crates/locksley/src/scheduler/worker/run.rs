@@ -4,7 +4,7 @@ use locksley_strategy::Job;
 use locksley_trace::Activity;
 
 use super::Worker;
-use crate::observe::stats::{Counters, Event};
+use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::task::job::JobRef;
 
@@ -14,10 +14,13 @@ const IN_A_ROW: u32 = 256;
 impl Worker {
     /// Runs a job of another worker while this one waits.
     pub(crate) fn help(&self, queued: QueuedJob) {
-        self.deeper(|| match self.seems_empty() {
-            true => self.run_job(queued),
-            // What lies there was pushed before, and need not descend from the job.
-            false => self.run_apart(queued),
+        self.deeper(|| {
+            if self.seems_empty() {
+                self.run_job(queued);
+            } else {
+                // What lies there was pushed before, and need not descend from the job.
+                self.run_apart(queued);
+            }
         });
     }
 
@@ -38,7 +41,8 @@ impl Worker {
 
     /// Publishes what the owner's thread has counted on its own.
     pub(crate) fn publish_counts(&self) {
-        if Counters::ON {
+        #[cfg(all(feature = "stats", not(loom)))]
+        {
             // SAFETY: only the owner's thread has a `&Worker`.
             let exposed = unsafe { self.deque.exposed() };
             self.counters.publish(exposed);

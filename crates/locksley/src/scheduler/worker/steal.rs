@@ -18,7 +18,8 @@ use crate::task::job::JobRef;
 /// is; and the barrier takes a few microseconds itself. In nanoseconds.
 const LOOK_AFTER: u64 = 3_000;
 
-/// How many answers in a row that give it nothing make a thief leave a victim which it does not ask.
+/// How many answers in a row that give it nothing make a thief leave a victim which it does not
+/// ask.
 const REFUSALS: usize = 8;
 
 /// When thieves last asked a worker for work, or looked what came of that, and whether they saw
