@@ -216,9 +216,13 @@ impl Worker {
         }
         let answer = match self.steal_batch_from(victim) {
             Some(answer @ Steal::Success(_)) => answer,
-            _ => self.steal_forks(victim).unwrap_or_else(|| {
-                self.steal_from(victim)
-                    .map(|job| QueuedJob { job, owner: victim })
+            asked => self.steal_forks(victim).unwrap_or_else(|| {
+                let stolen = match asked {
+                    // The strategy has decided about what is in its queue.
+                    Some(_) => self.steal_forked_from(victim),
+                    None => self.steal_from(victim),
+                };
+                stolen.map(|job| QueuedJob { job, owner: victim })
             }),
         };
         self.tell_guide(victim, &answer);
@@ -374,7 +378,15 @@ impl Worker {
 
     /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
     pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let answer = self.steal_one(self.registry().worker(victim));
+        self.counted(victim, self.steal_one(self.registry().worker(victim)))
+    }
+
+    /// The same for its deque alone.
+    fn steal_forked_from(&self, victim: usize) -> Steal<JobRef> {
+        self.counted(victim, self.steal_public(self.registry().worker(victim)))
+    }
+
+    fn counted(&self, victim: usize, answer: Steal<JobRef>) -> Steal<JobRef> {
         let ghost = matches!(&answer, Steal::Success(job) if is_ghost(*job));
         self.count_attempt(victim, &answer, ghost);
         answer

@@ -1,6 +1,7 @@
 //! What the worker and its thieves call: the queue of a worker that deals, by the traits of all
 //! strategies.
 
+use locksley_machine::clock::Instant;
 use locksley_queue::Steal;
 
 use super::{DealingQueue, DealingStealer, PATIENCE, RECALL};
@@ -115,7 +116,7 @@ impl<J: Job> LocalQueue<J> for DealingQueue<J> {
 
     fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
         let victim = victim.as_dealing()?;
-        Some(if self.dealer.is_some() && self.searches <= PATIENCE {
+        Some(if self.dealer.is_some() && !self.fetches {
             self.ask(victim)
         } else {
             self.fetch(victim)
@@ -123,11 +124,11 @@ impl<J: Job> LocalQueue<J> for DealingQueue<J> {
     }
 
     fn skips_search(&mut self) -> bool {
-        if !(self.waits || self.refused) {
-            // Its patience begins when there is something to wait for.
-            self.searches = 0;
-        }
-        self.searches = self.searches.saturating_add(1);
+        // Its patience begins when there is something to wait for.
+        let now = (self.waits || self.refused).then(Instant::now);
+        self.waits_since = now.map(|now| self.waits_since.unwrap_or(now));
+        let waited = now.zip(self.waits_since).map(|(now, since)| now - since);
+        self.fetches = waited.is_some_and(|waited| waited >= PATIENCE);
         self.asked = false;
         self.waits = false;
         self.refused = false;

@@ -36,10 +36,10 @@
 //!   that asks, nor is that fetched while it gets on. So a chain of tasks, each of which spawns the
 //!   next, stays where it is. Dealt in turn it would wake a worker for each of them.
 //! - **Who is out of work helps out.** It asks first: a worker that has jobs on its stack deals it
-//!   the oldest when it next spawns one. When it has seen work for [`PATIENCE`] searches and got
-//!   none, it fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of
-//!   its stack. Under `locality` it leaves alone what had better run there, unless that worker has
-//!   taken nothing of what it was dealt for [`STUCK`].
+//!   the oldest when it next spawns one. When it has seen work for [`PATIENCE`] and got none, it
+//!   fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of its stack.
+//!   Under `locality` it leaves alone what had better run there, unless that worker has taken
+//!   nothing of what it was dealt for [`STUCK`].
 //! - **A waiter gets back what it dealt**, unless it has begun: a scope its tasks (but, as above,
 //!   not those that had better run elsewhere). A waiter takes what it was dealt only if that is
 //!   what it waits for, or if it takes any work. Before it blocks it leaves the rest to the pool's
@@ -102,9 +102,9 @@ use crate::{GroupId, Job};
 use crate::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
 use locksley_machine::clock::Instant;
 
-/// How many searches a worker that is out of work only asks where it sees some: about five
-/// microseconds. To enter another's place takes as long, or several times that.
-const PATIENCE: u32 = 8;
+/// For how long a worker that is out of work only asks where it sees some. To enter another's place
+/// takes as long, or several times that, and meanwhile it does not see what it is dealt.
+const PATIENCE: Duration = Duration::from_micros(5);
 
 /// How many times a waiter looks in vain before it fetches what it dealt. A worker that has asked
 /// for it takes it sooner.
@@ -133,8 +133,10 @@ pub struct DealingQueue<J: Job> {
     /// The get-oracle.
     collector: Collector,
     random: Random,
-    /// Searches in a row that saw work and did not get any.
-    searches: u32,
+    /// Since when all searches have seen work and did not get any.
+    waits_since: Option<Instant>,
+    /// Set if that is so long ago that it fetches in this search.
+    fetches: bool,
     /// Set if a worker has been asked in this search.
     asked: bool,
     /// Set if it has seen work in this search that it did not get.
@@ -196,7 +198,8 @@ impl<J: Job> DealingQueue<J> {
             dealer,
             // Another stream than that of the worker's search.
             random: Random::new(!seed, index as u64),
-            searches: 0,
+            waits_since: None,
+            fetches: false,
             asked: false,
             waits: false,
             refused: false,
@@ -311,7 +314,7 @@ impl<J: Job> DealingQueue<J> {
 
     /// There is something to do.
     fn has_found(&mut self) {
-        self.searches = 0;
+        (self.waits_since, self.fetches) = (None, false);
         self.state.set_idle(false);
     }
 

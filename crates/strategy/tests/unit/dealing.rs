@@ -136,9 +136,10 @@ fn fetched(
     victim: &DealingStealer<DummyRef>,
     jobs: &Dummies,
 ) -> Option<(usize, bool, usize)> {
-    // A single job is looked at twice.
-    let mut searches = 0..=PATIENCE + 1;
+    // It sees work, waits for it, and looks at a single job twice.
+    let mut searches = 0..4;
     while searches.next().is_some() {
+        std::thread::sleep(PATIENCE);
         thief.skips_search();
         match thief.steal_batch(victim) {
             Some(Steal::Success(batch)) => {
@@ -146,7 +147,7 @@ fn fetched(
             }
             // The barrier is refused while another test's thread registers for it.
             Some(Steal::Retry) => {
-                searches = 0..=0;
+                searches = 0..1;
                 std::thread::yield_now();
             }
             _ => {}
@@ -185,12 +186,13 @@ fn patience_begins_with_the_first_sight_of_work() {
         queues[1].skips_search();
         queues[1].steal_batch(&busy).expect("it deals")
     };
-    for _ in 0..2 * PATIENCE {
-        assert!(search(&mut queues).is_empty());
-    }
+    assert!(search(&mut queues).is_empty());
+    std::thread::sleep(2 * PATIENCE);
+    assert!(search(&mut queues).is_empty());
     push(&mut queues[0], jobs.as_spawned(0));
-    for _ in 0..PATIENCE {
+    for _ in 0..2 {
         assert!(search(&mut queues).is_private());
+        assert!(!queues[1].fetches);
     }
     push(&mut queues[0], jobs.as_spawned(1));
     assert_eq!(collected(&mut queues[1], &jobs), [(1, 0)]);
@@ -201,7 +203,8 @@ fn the_only_job_of_a_worker_that_gets_on_is_left_to_it() {
     let jobs = Dummies::new(1);
     let mut queues = matrix(2, "dealing:simple");
     let busy = queues[0].as_dealing();
-    for _ in 0..2 * PATIENCE {
+    for _ in 0..8 {
+        std::thread::sleep(PATIENCE);
         push(&mut queues[0], jobs.as_spawned(0));
         queues[1].skips_search();
         let answer = queues[1].steal_batch(&busy);

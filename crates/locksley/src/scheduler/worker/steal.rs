@@ -63,7 +63,7 @@ impl Worker {
 
     /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while
     /// it is forced.
-    fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
+    pub(crate) fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.steal() {
             // It had nothing when it went to sleep.
             Steal::Private if victim.sleep.is_asleep() => Steal::Empty,
