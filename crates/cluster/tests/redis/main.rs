@@ -8,6 +8,8 @@
 
 mod clock;
 mod continuations;
+#[cfg(target_os = "linux")]
+mod disk;
 mod failover;
 mod faults;
 mod links;
@@ -18,3 +20,4 @@ mod secrets;
 mod sentinel;
 mod server;
 mod storm;
+mod submission;

@@ -78,6 +78,21 @@ impl Task for Brood {
     }
 }
 
+/// Takes no time, and is told from others by what it adds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Grain {
+    pub(crate) number: u64,
+}
+
+impl Task for Grain {
+    const KIND: &'static str = "grain";
+    type Output = Sum<u64>;
+
+    fn run(self, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        Sum(self.number)
+    }
+}
+
 /// Panics without a word: what a worker says is read when it has ended.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Fails;
@@ -93,7 +108,7 @@ impl Task for Fails {
 
 pub(crate) fn deeds() -> Program<Sum<u64>> {
     let program = Program::new("deeds").with::<Deed>();
-    program.with::<Brood>().with::<Fails>()
+    program.with::<Brood>().with::<Fails>().with::<Grain>()
 }
 
 pub(crate) fn job(name: &str, program: &str) -> JobInfo {
