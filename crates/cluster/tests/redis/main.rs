@@ -19,5 +19,6 @@ mod refusals;
 mod secrets;
 mod sentinel;
 mod server;
+mod shapes;
 mod storm;
 mod submission;
