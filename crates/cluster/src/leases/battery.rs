@@ -184,6 +184,7 @@ macro_rules! battery {
             a_clock_that_is_set_back_does_not_stop_reclaiming
             after_an_outage_leases_have_their_time_again
             cancelling_voids_everything
+            a_job_that_is_cancelled_while_it_is_submitted_stays_so
             compaction_replaces_what_is_still_there
             limits_are_kept
             other_builds_get_nothing

@@ -123,9 +123,10 @@ impl LeasePool for Memory {
         let fresh = || Job::new(order, now);
         let job = world.jobs.entry(order.job.id.clone()).or_insert_with(fresh);
         let same = job.info.build == order.job.build && job.info.program == order.job.program;
-        if !same || !job.chunk(order, &mut world.numbers, now) {
+        if !same {
             return Err(Trouble::Taken(order.job.id.clone()));
         }
+        job.chunk(order, &mut world.numbers, now)?;
         let state = job.state;
         job.tidy(now);
         self.changed.notify_all();

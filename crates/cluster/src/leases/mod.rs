@@ -82,6 +82,9 @@
 //! | the server is killed and restarted, with an append-only file | clients retry until it is back | scripts are written as a whole; a half-written one at the end of the file is dropped as a whole |
 //! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry, since numbers of deliveries have random gaps |
 //! | the server's memory is full (`OOM`) | what would need more is repeated until there is room, and submitters are told; tasks without children end nevertheless, and leases are renewed | a script is refused at its first change, or not at all |
+//! | the server's disk is full (`MISCONF`) | everything is repeated until there is room, and submitters are told; a server that is to write before each reply ends instead | a script is refused at its first change, or not at all |
+//! | a job is cancelled while it is submitted | the rest of it is refused, and its submitter told | a chunk is added to a job that is running, or to none |
+//! | the server loses the last chunks of a job that is being submitted | they are submitted again (`Submission`), or the submitter is told (`Vanished`) | chunks are numbered, and none is added before its predecessors |
 //! | the server becomes a replica, and another one has its address | connections are made anew, to that one | what the new one had not got is done again, as after a loss of power |
 //! | the tasks of a running job are deleted by hand, or evicted | submitters are told so (`Vanished`); it can be submitted anew | a running job has tasks: the last one ends it in the same step |
 //! | the server loses everything | submitters are told so (`Vanished`) | nothing of the job is left that could be counted |

@@ -6,8 +6,8 @@ use std::time::Duration;
 use locksley::Pool;
 
 use super::{
-    Catalogue, JobId, JobInfo, LeasePool, Setup, State, Stop, Submitted, Tally, Terms, Trouble,
-    WorkerId, follow, serve, submit::submit_patiently, worker_name,
+    Catalogue, JobId, JobInfo, LeasePool, Progress, Setup, State, Stop, Submitted, Tally, Terms,
+    Trouble, WorkerId, follow, serve, submit::submit_patiently, worker_name,
 };
 use crate::{Build, Malformed, Program, Reduce, Task};
 
@@ -77,7 +77,8 @@ pub enum JobError {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Submits a job under a name, with the usual [terms](Terms), and waits for its result. A
-/// server that is away is waited for, a minute at a time. If it is interrupted, the same call waits
+/// server that is away is waited for, a minute at a time; that it is, or that its memory or disk is
+/// full, is printed on standard error. If it is interrupted, the same call waits
 /// on: a job that is running is not submitted twice.
 ///
 /// ```
@@ -122,7 +123,14 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
     if let Submitted::Over(_) = submit_patiently(leases, &job, tasks, PATIENCE)? {
         return Err(JobError::Over(job.id));
     }
-    let ended = follow(leases, &job.id, PATIENCE, |_| {})?;
+    let mut told = String::new();
+    let ended = follow(leases, &job.id, PATIENCE, |progress| {
+        let hindrance = hindrance(progress);
+        if hindrance != told && !hindrance.is_empty() {
+            eprintln!("{}: {hindrance}", job.id);
+        }
+        told = hindrance;
+    })?;
     if ended.status.state == State::Cancelled {
         return Err(JobError::Cancelled(job.id));
     }
@@ -134,6 +142,17 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
         });
     }
     Ok(ended.result(program)?)
+}
+
+/// What keeps a job from getting on that is not the job's fault, or nothing.
+fn hindrance(progress: Result<&Progress, &Trouble>) -> String {
+    match progress {
+        Err(trouble) => trouble.to_string(),
+        Ok(progress) => {
+            let refusal = progress.status.refusal;
+            refusal.map_or_else(String::new, |refusal| refusal.to_string())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The other end: the submitter of a job, which waits for its result.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -68,8 +69,12 @@ pub(super) fn submit_chunks<T: Task>(
             last,
             urgent: T::POLICY.urgent,
         })?;
+        // It may be cancelled before it is complete.
+        if matches!(submitted, Submitted::Over(_)) {
+            return Ok(submitted);
+        }
         let first = *first.get_or_insert(submitted);
-        if last || matches!(first, Submitted::Over(_)) {
+        if last {
             return Ok(first);
         }
         chunk += 1;
@@ -159,6 +164,8 @@ pub struct Submission<'a> {
     /// When the job was submitted that had the name before the first attempt, once that is known;
     /// nothing if none had it.
     before: Option<Option<u64>>,
+    /// The answers to the first chunk and to those after it that the server has heard, in order.
+    heard: RefCell<Vec<Submitted>>,
 }
 
 impl<'a> Submission<'a> {
@@ -169,11 +176,13 @@ impl<'a> Submission<'a> {
             job,
             again,
             before: None,
+            heard: RefCell::default(),
         }
     }
 
     /// [Submits](submit) the job, unless an earlier attempt did. The tasks are the same at each
-    /// attempt.
+    /// attempt. Chunks that the server has acknowledged are not sent again, so attempts get on
+    /// though each of them fails.
     ///
     /// # Errors
     ///
@@ -188,7 +197,11 @@ impl<'a> Submission<'a> {
                 .before
                 .insert(self.known()?.map(|(submitted, _)| submitted)),
         };
-        let outcome = submit(self.leases, self.job, tasks());
+        let outcome = match self.hand_in(tasks()) {
+            // What the server had acknowledged it has lost: from the start.
+            Err(Trouble::Vanished(_)) if !self.heard.take().is_empty() => self.hand_in(tasks()),
+            outcome => outcome,
+        };
         let ours = match outcome {
             Ok(Submitted::Over(_)) => true,
             Err(Trouble::Taken(_)) => false,
@@ -196,16 +209,35 @@ impl<'a> Submission<'a> {
         };
         let Some((submitted, state)) = self.known()? else {
             // It was forgotten in between.
-            return submit(self.leases, self.job, tasks());
+            self.heard.take();
+            return self.hand_in(tasks());
         };
         if ours && Some(submitted) != before {
             return Ok(Submitted::Attached);
         }
         if self.again && state != State::Running {
             self.leases.cancel(&self.job.id, true)?;
-            return submit(self.leases, self.job, tasks());
+            self.heard.take();
+            return self.hand_in(tasks());
         }
         outcome
+    }
+
+    /// Hands in the chunks that were not heard.
+    fn hand_in<T: Task>(&self, tasks: impl IntoIterator<Item = T>) -> Result<Submitted, Trouble> {
+        submit_chunks(self.job, tasks, |order| {
+            let known = self.heard.borrow().get(order.chunk as usize).copied();
+            if let Some(known) = known {
+                return Ok(known);
+            }
+            // A connection may be broken though the server is back: then it is made anew at once,
+            // and what it took to come to this chunk is not in vain.
+            let submitted = patiently(LOOK, || self.leases.submit(order))?;
+            if !matches!(submitted, Submitted::Over(_)) {
+                self.heard.borrow_mut().push(submitted);
+            }
+            Ok(submitted)
+        })
     }
 
     fn known(&self) -> Result<Option<(u64, State)>, Trouble> {

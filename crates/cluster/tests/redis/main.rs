@@ -8,6 +8,8 @@
 
 mod clock;
 mod continuations;
+#[cfg(target_os = "linux")]
+mod disk;
 mod failover;
 mod faults;
 mod links;
@@ -17,4 +19,6 @@ mod refusals;
 mod secrets;
 mod sentinel;
 mod server;
+mod shapes;
 mod storm;
+mod submission;

@@ -23,6 +23,9 @@ use crate::server::{Started, until};
 /// A lease that is short enough for a test, and long enough for a machine with much else to do.
 pub(crate) const LEASE: Duration = Duration::from_millis(700);
 
+/// How many threads a worker has, in the environment; 1 if it is not there.
+pub(crate) const THREADS: &str = "LOCKSLEY_THREADS";
+
 /// A tree that takes two workers a second or so: time enough for something to happen.
 pub(crate) fn tree() -> (UtsTree, Size) {
     static KNOWN: OnceLock<(UtsTree, Size)> = OnceLock::new();
@@ -78,6 +81,43 @@ impl Task for Brood {
     }
 }
 
+/// Takes its time, or spawns so many that do.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Nap {
+    pub(crate) leaves: u32,
+    pub(crate) millis: u64,
+}
+
+impl Task for Nap {
+    const KIND: &'static str = "nap";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        let Nap { leaves, millis } = self;
+        if leaves == 0 {
+            std::thread::sleep(Duration::from_millis(millis));
+            return Sum(1);
+        }
+        (0..leaves).for_each(|_| tasks.spawn(Nap { leaves: 0, millis }));
+        Sum(0)
+    }
+}
+
+/// Takes no time, and is told from others by what it adds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Grain {
+    pub(crate) number: u64,
+}
+
+impl Task for Grain {
+    const KIND: &'static str = "grain";
+    type Output = Sum<u64>;
+
+    fn run(self, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        Sum(self.number)
+    }
+}
+
 /// Panics without a word: what a worker says is read when it has ended.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Fails;
@@ -93,7 +133,11 @@ impl Task for Fails {
 
 pub(crate) fn deeds() -> Program<Sum<u64>> {
     let program = Program::new("deeds").with::<Deed>();
-    program.with::<Brood>().with::<Fails>()
+    program
+        .with::<Brood>()
+        .with::<Fails>()
+        .with::<Grain>()
+        .with::<Nap>()
 }
 
 pub(crate) fn job(name: &str, program: &str) -> JobInfo {
@@ -279,8 +323,10 @@ fn in_a_role() {
 }
 
 fn work(redis: Redis) {
+    let threads = std::env::var(THREADS).ok();
+    let threads = threads.map_or(1, |threads| threads.parse().expect("it is a number"));
     let pool = locksley::Pool::builder()
-        .workers(1)
+        .workers(threads)
         .build()
         .expect("it is small");
     let worker = WorkerId {
@@ -294,7 +340,7 @@ fn work(redis: Redis) {
         .with(cholesky::program());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(25);
-    setup.slots = 2;
+    setup.slots = threads.max(2);
     setup.grace = Duration::from_secs(3);
     let stop = Stop::default();
     let told = stop.clone();

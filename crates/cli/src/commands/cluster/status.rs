@@ -143,8 +143,8 @@ fn text(status: &Status, workers: &[Present]) -> String {
     if status.state == State::Running && !status.sealed {
         text += "\n  not all of its first tasks are there: it is still being submitted, or its submitter was interrupted, and may submit it again";
     }
-    if status.full {
-        text += "\n  the server's memory is full: no task can be added until there is room (raise its maxmemory)";
+    if let Some(refusal) = status.refusal {
+        text += &format!("\n  {refusal}");
     }
     for share in &status.shares {
         let (done, held) = (count(share.done), count(share.in_flight));
@@ -205,7 +205,7 @@ pub(crate) fn document(status: &Status) -> Value {
         "shares": status.shares,
         "workers": status.workers,
         "complete": status.sealed,
-        "server_full": status.full,
+        "server_refuses": status.refusal,
         "seconds": status.age.as_secs_f64(),
     })
 }

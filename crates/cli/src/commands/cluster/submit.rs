@@ -241,10 +241,6 @@ impl Shown {
     }
 }
 
-/// What a server says whose memory is full.
-const FULL: &str =
-    ", the server's memory is full: no task can be added until there is room (raise its maxmemory)";
-
 /// How far a job is, in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
     let mut line = format!(
@@ -260,8 +256,8 @@ fn line(Progress { status, rate }: &Progress) -> String {
     if status.aside > 0 {
         line += &format!(", {} set aside", count(status.aside));
     }
-    if status.full {
-        line += FULL;
+    if let Some(refusal) = status.refusal {
+        line += &format!(", {refusal}");
     }
     let mut shares: Vec<_> = status.shares.iter().collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.done));

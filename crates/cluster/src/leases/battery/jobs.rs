@@ -181,6 +181,21 @@ pub(in crate::leases) fn cancelling_voids_everything(world: &dyn World) {
     assert_eq!(case.status().outstanding, 1);
 }
 
+/// Its submitter may not know of it yet, and go on.
+pub(in crate::leases) fn a_job_that_is_cancelled_while_it_is_submitted_stays_so(world: &dyn World) {
+    let case = Case::new(world);
+    assert_eq!(case.chunk(&["a"], 0, false), Ok(Submitted::New));
+    let vanished = Err(Trouble::Vanished(case.job.id.clone()));
+    assert_eq!(case.chunk(&["c"], 2, true), vanished, "one is missing");
+    let cancelled = case.pool.cancel(&case.job.id, false);
+    assert_eq!(cancelled, Ok(Some(State::Cancelled)));
+    let over = Ok(Submitted::Over(State::Cancelled));
+    assert_eq!(case.chunk(&["b"], 1, true), over);
+    assert_eq!(case.lease("w"), None);
+    let status = case.status();
+    assert_eq!((status.state, status.outstanding), (State::Cancelled, 0));
+}
+
 pub(in crate::leases) fn compaction_replaces_what_is_still_there(world: &dyn World) {
     let case = Case::with(world, &["1", "2", "3"]);
     let complete = |result: &str| {

@@ -93,14 +93,31 @@ impl Job {
         }
     }
 
-    /// Adds a chunk of first tasks. Returns `false` if it is another one than before.
-    pub(super) fn chunk(&mut self, order: &Order, numbers: &mut u64, now: Duration) -> bool {
+    /// Adds a chunk of first tasks, unless it is there, or the job is over.
+    ///
+    /// # Errors
+    ///
+    /// If it is another one than before, or those before it are not there.
+    pub(super) fn chunk(
+        &mut self,
+        order: &Order,
+        numbers: &mut u64,
+        now: Duration,
+    ) -> Result<(), Trouble> {
+        let id = || order.job.id.clone();
         if let Some(before) = self.chunks.get(order.chunk as usize) {
             let last = self.sealed && order.chunk as usize + 1 == self.chunks.len();
-            return *before == order.tasks && last == (order.last && self.sealed);
+            let same = *before == order.tasks && last == (order.last && self.sealed);
+            return same.then_some(()).ok_or_else(|| Trouble::Taken(id()));
         }
-        if self.sealed || self.chunks.len() as u64 != order.chunk {
-            return false;
+        if self.sealed {
+            return Err(Trouble::Taken(id()));
+        }
+        if self.chunks.len() as u64 != order.chunk {
+            return Err(Trouble::Vanished(id()));
+        }
+        if self.state != State::Running {
+            return Ok(());
         }
         self.chunks.push(order.tasks.clone());
         self.sealed = order.last;
@@ -113,7 +130,7 @@ impl Job {
             };
             self.line_up(*numbers, entry, now);
         }
-        true
+        Ok(())
     }
 
     /// A task that has not been tried.
@@ -405,7 +422,7 @@ impl Job {
             shares: shares.into_iter().map(named).collect(),
             workers: self.done.len() as u64,
             sealed: self.sealed,
-            full: false,
+            refusal: None,
             submitted: self.submitted.as_nanos() as u64,
             age: self.ended.unwrap_or(now) - self.submitted,
         }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 
 use super::*;
 use crate::leases::battery::{World, battery};
-use crate::leases::{Terms, follow};
+use crate::leases::{Refusal, Terms, follow};
 
 /// A server, with a folder of its own, and without a file: it is gone with the tests.
 struct Started {
@@ -443,7 +443,8 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     assert!(full.is_err_and(|full| full.passes()));
     assert_eq!(redis.renew(&[leases[0].ticket.clone()]), Ok(vec![true]));
     let status = redis.status(&order.job.id).expect("it is there");
-    assert!(status.expect("it is known").full, "a submitter is told so");
+    let refusal = status.expect("it is known").refusal;
+    assert_eq!(refusal, Some(Refusal::Memory), "a submitter is told so");
     completion.children.clear();
     let (outstanding, results) = (1, 1);
     let counted = Completed::Counted {
@@ -454,7 +455,7 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     assert_eq!(completed, Ok(counted));
     raw(&redis, &["CONFIG", "SET", "maxmemory", "0"]);
     let status = redis.status(&order.job.id).expect("it is there");
-    assert!(!status.expect("it is known").full);
+    assert_eq!(status.expect("it is known").refusal, None);
     completion.children.push(child());
     assert_ne!(
         redis.complete(&leases[0].ticket, &completion),

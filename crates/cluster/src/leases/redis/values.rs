@@ -10,7 +10,7 @@ use sha1::{Digest, Sha1};
 use crate::Build;
 use crate::leases::{
     Aside, Completed, Crowd, Dead, JobId, JobInfo, Lease, Limits, Oversized, Present, Reclaimed,
-    Share, State, Status, Terms, Ticket, Trouble, WorkerId, plain,
+    Refusal, Share, State, Status, Terms, Ticket, Trouble, WorkerId, plain,
 };
 
 /// Names and values.
@@ -217,7 +217,7 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
     let shares = array(parts.next()?);
     let workers = number(parts.next()?);
     let aside = entries(parts.next()?);
-    let full = parts.next().map(number) == Some(1);
+    let refusal = Refusal::of(&text(parts.next()?));
     let delayed = parts.next().map_or(0, number);
     let until = match number_of(&job, "ended") {
         0 => now,
@@ -235,7 +235,7 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
         shares: shares.into_iter().filter_map(share).collect(),
         workers,
         sealed: number_of(&job, "sealed") == 1,
-        full,
+        refusal,
         submitted: number_of(&job, "submitted"),
         age: Duration::from_millis(until.saturating_sub(number_of(&job, "submitted"))),
         job: info(id, &job)?,

@@ -66,9 +66,9 @@ local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
 local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
 
 -- How long a lease is. With thousands of workers it is longer than its job asks for, three times as
--- long as it takes until all have made one request, at 250 in a second. O(1)
+-- long as it takes until all have made one request, at 200 in a second. O(1)
 local function lease_of(lease, workers)
-  return math.max(lease, math.min(12 * (workers or redis.call('ZCARD', WORKERS)), 120000))
+  return math.max(lease, math.min(15 * (workers or redis.call('ZCARD', WORKERS)), 150000))
 end
 
 -- The slots in what is known of a worker.

@@ -16,10 +16,15 @@ local function add_shares(names)
 end
 add_shares(redis.call('ZREVRANGE', j.shares, 0, 63))
 add_shares(redis.call('ZREVRANGE', j.holding, 0, 63))
--- A change that needs memory and changes nothing: a full server refuses it.
+-- A change that needs memory and changes nothing: a server whose memory or disk is full refuses it.
 local probe = redis.pcall('SETRANGE', GLOBAL .. 'none', 0, '')
 local refused = type(probe) == 'table' and probe.err or ''
-local full = string.find(refused, 'OOM', 1, true) and 1 or 0
+local code = ''
+for _, known in ipairs({ 'OOM', 'MISCONF', 'NOREPLICAS' }) do
+  if string.find(refused, known, 1, true) then
+    code = known
+  end
+end
 local listed = {}
 for i = 1, #shares do
   listed[i] = shares[i]
@@ -28,6 +33,6 @@ local at = now()
 return {
   redis.call('HGETALL', j.job), at, redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases),
   listed,
-  redis.call('ZCARD', j.shares), redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 10), full,
+  redis.call('ZCARD', j.shares), redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 10), code,
   redis.call('ZCOUNT', j.later, '(' .. at, '+inf'),
 }

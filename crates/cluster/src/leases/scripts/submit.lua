@@ -36,8 +36,16 @@ else
       and (there[4] ~= '1' or ends == (last == '1'))
     return same and (there[3] == 'running' and 'attached' or there[3]) or 'taken'
   end
-  if there[4] == '1' or chunk > chunks then
+  if there[4] == '1' then
     return 'taken'
+  end
+  if chunk > chunks then
+    -- The server had those between, and has lost them.
+    return 'vanished'
+  end
+  if there[3] ~= 'running' then
+    -- It was cancelled before it was complete.
+    return there[3]
   end
 end
 redis.call('RPUSH', j.prints, print)

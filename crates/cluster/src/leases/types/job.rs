@@ -137,7 +137,7 @@ impl Oversized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// A worker that is silent for so long has lost what it leased. With thousands of workers it is
-    /// longer (12 ms for each, up to 120 s), so that the server is not asked too often.
+    /// longer (15 ms for each, up to 150 s), so that the server is not asked too often.
     pub lease: Duration,
     /// After so many tries a task that kills its workers, or panics, is set aside.
     pub tries: u32,

@@ -47,8 +47,8 @@ pub struct Status {
     pub workers: u64,
     /// Whether all first tasks have been submitted.
     pub sealed: bool,
-    /// Whether the server's memory is full: no task can be added until there is room.
-    pub full: bool,
+    /// Why the server refuses changes at the moment, if it does.
+    pub refusal: Option<Refusal>,
     /// When it was submitted, by the server's clock: tells apart what had the same name one after
     /// the other.
     pub submitted: u64,
@@ -61,6 +61,44 @@ impl Status {
     pub fn ready(&self) -> u64 {
         let busy = self.in_flight.saturating_add(self.delayed);
         self.outstanding.saturating_sub(busy)
+    }
+}
+
+/// Why a server refuses changes that it would accept at another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Its memory is full: no task can be added.
+    #[error(
+        "the server's memory is full: no task can be added until there is room (raise its \
+         maxmemory)"
+    )]
+    Memory,
+    /// It cannot write to its disk: it accepts no change.
+    #[error(
+        "the server cannot write to its disk, and accepts no change until it can (is the disk \
+         full? its log names the cause)"
+    )]
+    Disk,
+    /// It has fewer replicas than it was told to have: it accepts no change.
+    #[error(
+        "the server lacks replicas, and accepts no change until they are back \
+         (min-replicas-to-write)"
+    )]
+    Replicas,
+}
+
+impl Refusal {
+    /// What the server's answer to a change begins with, or nothing if it is no refusal.
+    #[cfg(feature = "redis")]
+    pub(crate) fn of(code: &str) -> Option<Refusal> {
+        match code {
+            "OOM" => Some(Refusal::Memory),
+            "MISCONF" => Some(Refusal::Disk),
+            "NOREPLICAS" => Some(Refusal::Replicas),
+            _ => None,
+        }
     }
 }
 
