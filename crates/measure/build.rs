@@ -1,10 +1,10 @@
-//! Passes on what reports say about the build: the compiler and the rivals' versions.
+//! Provides what reports say about the build: the versions of the compiler and of the rivals.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// The crates we are compared with. Their versions come from the lock file.
+/// The crates that Locksley is compared with. Their versions come from the lock file.
 const RIVALS: [&str; 7] = [
     "chili",
     "crossbeam-deque",
@@ -35,7 +35,7 @@ fn main() {
     println!("cargo::rustc-env=LOCKSLEY_RUSTC={rustc}");
 }
 
-/// The version line that follows the package's name in a lock file.
+/// Returns the version of a package in a lock file, from the line after the package's name.
 fn version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines().skip_while(|line| **line != name);

@@ -1,4 +1,4 @@
-//! A program of one's own on leases: any number of workers, and a submitter.
+//! A user-defined program on leases: any number of workers, and a submitter.
 //!
 //! ```text
 //! cargo build --release -p locksley-cluster --features redis --example leases
@@ -7,7 +7,7 @@
 //! target/release/examples/leases count 22
 //! ```
 //!
-//! The server is that of LOCKSLEY_REDIS_URL, or redis://127.0.0.1:6379.
+//! The server is given by LOCKSLEY_REDIS_URL; the default is redis://127.0.0.1:6379.
 
 mod leaves;
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let Sum(leaves) = submit_and_wait(&redis, build, &program, name.parse()?, first)?;
             println!("{leaves} leaves");
         }
-        _ => return Err("say `worker`, or `count` and a height".into()),
+        _ => return Err("usage: leases worker | leases count HEIGHT".into()),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A program of one's own on ranks: threads of this process, or, with the feature `mpi` and under
+//! A user-defined program on ranks: threads of this process or, with the feature `mpi` and under
 //! `mpirun`, processes.
 //!
 //! ```text
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let outcome = ranks::run(&program, first, &options, ranks::mpi()?)?;
     #[cfg(not(feature = "mpi"))]
     let outcome = ranks::run_threads(&program, first, &options, ranks::threads(2)).map(Some)?;
-    // Only rank 0 has it.
+    // Only rank 0 has an outcome.
     if let Some(outcome) = outcome {
         println!("{} leaves in {:?}", outcome.result.0, outcome.wall);
         let tasks = outcome.ranks.iter().map(|rank| rank.usage.tasks);

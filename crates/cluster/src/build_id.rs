@@ -1,4 +1,4 @@
-//! Which build a process runs.
+//! Build numbers, which tell different executables apart.
 
 use std::fmt;
 use std::fs::File;
@@ -7,16 +7,15 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-/// The build number: tells builds apart whose processes must not exchange tasks.
+/// A build number. Processes with different build numbers do not exchange tasks.
 ///
-/// Arguments and results have no format of their own beyond what the types of one build say. So
-/// processes of different build numbers take no tasks of each other. There are two ways to have
-/// one:
+/// Arguments and results have no self-describing format: only the types of one build can read them.
+/// There are two ways to get a build number:
 ///
-/// - [`Build::current`], a hash of the executable: safe, and every compilation is another build.
+/// - [`Build::current`], a hash of the executable: safe, but every compilation is another build.
 /// - [`Build::named`], a text that the program chooses, such as its name and a version: executables
-///   for different machines, or with changes that do not matter, are one build. The program changes
-///   the text whenever a task, a continuation or a result changes its fields or its meaning.
+///   for different machines, or with unrelated changes, are one build. The program must change the
+///   text whenever a task, a continuation or a result changes its fields or its meaning.
 ///
 /// ```
 /// use locksley_cluster::Build;
@@ -32,14 +31,14 @@ use serde::{Deserialize, Serialize};
 pub struct Build(pub u64);
 
 impl Build {
-    /// The build number that a text stands for.
+    /// Returns the build number of a text.
     pub fn named(text: &str) -> Build {
         let mut hash = Fnv::default();
         hash.write(text.as_bytes());
         Build(hash.0)
     }
 
-    /// The build number of this process's executable.
+    /// Returns the build number of this process's executable.
     ///
     /// # Errors
     ///
@@ -68,7 +67,7 @@ impl fmt::Display for Build {
     }
 }
 
-/// FNV-1a: it tells builds apart, and is no protection against an attacker.
+/// FNV-1a, which tells builds apart but gives no protection against an attacker.
 struct Fnv(u64);
 
 impl Default for Fnv {

@@ -1,4 +1,4 @@
-//! Continuations: tasks that get the results of other tasks, in order.
+//! Continuations: tasks that receive the results of other tasks, in order.
 //!
 //! ```
 //! use locksley_cluster::{Continuation, Local, Max, Program, Task, Tasks};
@@ -42,11 +42,11 @@
 //!
 //! # What a result is
 //!
-//! The *whole result* of a task is what it returns, combined with the whole results of the tasks
+//! The *whole result* of a task is its return value, combined with the whole results of the tasks
 //! that it [spawned](Tasks::spawn) and of its continuations. The tasks of a
 //! [group](Tasks::spawn_all) are not part of it: their whole results are the inputs of the group's
 //! continuation, in the order of the group. The result of a job is the combination of the whole
-//! results of its first tasks. So without groups nothing changes: all results are combined in any
+//! results of its first tasks. So in a program without groups all results are combined, in any
 //! order.
 //!
 //! ```text
@@ -59,58 +59,61 @@
 //! # The protocol
 //!
 //! A *deferred* task is a continuation that waits for inputs. Each input has a [`Slot`]: the number
-//! of the deferred task, and an index. A task that belongs to a slot carries it wherever it goes
+//! of the deferred task, and an index. A task that belongs to a slot carries the slot with it
 //! ([`Parcel::to`](crate::Parcel)), and **each slot is filled exactly once**:
 //!
 //! - A task of a group has a slot of the group's continuation. A task that spawns nothing fills its
 //!   slot with its result when it ends.
-//! - A task that made one group and spawned nothing else hands its slot on to the group's
-//!   continuation, with its own result: the continuation's result is combined with that.
+//! - A task that made one group and spawned nothing else passes its slot, and its own result, to
+//!   the group's continuation, whose result is combined with it.
 //! - A task with a slot that spawned others, or made several groups, gets a deferred task of the
 //!   built-in kind `locksley/merge`, with a slot for each of them. It combines its inputs.
 //!
 //! A continuation runs when all of its slots are filled and the task that made it has ended. From
-//! then on it is a task like any other, with its inputs inside, and may be stolen, handed over, or
-//! tried again.
+//! then on it is a task like any other, which contains its inputs, and may be stolen, handed over,
+//! or tried again.
 //!
 //! | | in one process | ranks | leases |
 //! |---|---|---|---|
-//! | owner of a deferred task | the process | the rank that ran the task which made it | the worker's process, until its lease is completed or goes on with a part; then the server |
+//! | owner of a deferred task | the process | the rank that ran the task which made it | the worker's process, until its lease is completed or split; then the server |
 //! | where inputs wait | with it | with it, as values | with it: as values in the process, as bytes on the server |
-//! | how a result gets there | directly | a message `Inputs` to the owner | in the completion of the lease, in one step with everything else |
-//! | how the end is known | nothing waits or runs | a rank that owns a deferred task is not passive (see below) | every empty slot belongs to a task that waits, is leased or was set aside, so the number of these is enough |
-//! | a crash | ends the run | ends the job | the lease runs out. What its completions had left on the server stays; all that came later had no effect and is done again |
+//! | how a result gets there | directly | a message `Inputs` to the owner | in the completion of the lease, in one atomic step with everything else |
+//! | how termination is detected | nothing waits or runs | a rank that owns a deferred task is not passive (see below) | every empty slot belongs to a task that waits, is leased or was set aside, so counting these suffices |
+//! | a crash | ends the run | ends the job | the lease expires. What its completions had written to the server stays; anything later had no effect and is done again |
 //!
-//! **Ranks.** Safra's algorithm needs that only work makes a passive rank active. A message with
-//! inputs may do that, too. So a rank with a deferred task counts as active while it waits: the
-//! message finds its receiver active, and termination cannot be detected while it is under way.
+//! **Ranks.** Safra's algorithm requires that only messages with work make a passive rank active. A
+//! message with inputs may do that, too. So a rank counts as active while it owns a deferred task:
+//! such a message then finds its receiver active, and termination cannot be detected while the
+//! message is in transit.
 //!
-//! **Leases.** While a task runs, the deferred tasks that it made belong to it, as the tasks do
-//! that it spawned (`local/lineage.rs`): if it fails, all of them are void. They are settled when
-//! the task and its ancestors have ended. A completion then hands over all deferred tasks that are
+//! **Leases.** While a task runs, the deferred tasks that it made belong to it, like the tasks that
+//! it spawns (`local/lineage.rs`): if it fails, all of them are void. They are settled when the
+//! task and its ancestors have ended. A completion then hands over all deferred tasks that are
 //! settled, with the inputs that they have, and fills slots of those that were handed over before.
-//! The server makes an entry of a deferred task when its last slot is filled, in the same step.
+//! The server turns a deferred task into an entry in the same step that fills its last slot.
 //!
-//! *Who fills a slot of a deferred task on the server is settled.* The deferred task is there
-//! because the task T that made it and all ancestors of T have ended. The slot is filled by a task
-//! C of the group, or by what C handed its slot on to. That runs only after C has ended, and after
-//! everything in the slots of its own deferred tasks has. So nothing that could fail is left above
-//! what fills the slot, and the fencing of the lease makes it happen once.
+//! *The task that fills a slot of a deferred task on the server is settled.* The deferred task is
+//! on the server because the task T that made it and all ancestors of T have ended. The slot is
+//! filled by a task C of the group, or by the continuation to which C passed its slot. That
+//! continuation runs only after C has ended and all slots of its deferred task are filled. So no
+//! ancestor of the filling task can still fail, and the fencing of the lease makes the fill happen
+//! once.
 //!
 //! *Numbers of deferred tasks are unique.* A number has two parts: the rank, or the number of the
 //! lease's delivery, which a job never uses twice; and a counter of the process. A server that lost
-//! its last second cannot have a deferred task of a delivery that it does not know, and gives that
-//! delivery's number to no other, since the numbers have random gaps.
+//! its last second cannot have a deferred task of a delivery that it does not know, and never gives
+//! that delivery's number to another, since the numbers have random gaps.
 //!
 //! **A task that was set aside** leaves its slot empty. The continuation never runs, and the job
-//! ends without it, as it ends without the task.
+//! ends without both.
 //!
 //! # Costs
 //!
 //! In a process a group costs an allocation and a lock more than its tasks do, and an input is
 //! moved, not copied. On ranks a message is sent for each input that was computed elsewhere. On a
 //! server, an input is at most as large as a result ([`Limits`](crate::leases::Limits)); and it
-//! travels twice, to the server and to who runs the continuation, unless one lease does both.
+//! travels twice, to the server and to the worker that runs the continuation, unless one lease does
+//! both.
 
 mod deferred;
 
@@ -128,29 +131,31 @@ use crate::task::{Boxed, Runnable, Tasks, Unpack};
 pub(crate) use deferred::Deferred;
 pub use deferred::DeferredTask;
 
-/// What is done with the results of a [group](Tasks::spawn_all) of tasks. The [module](self) has an
-/// example.
+/// A task that receives the results of a [group](Tasks::spawn_all) of tasks. The [module](self) has
+/// an example.
 pub trait Continuation: Serialize + DeserializeOwned + Send + 'static {
-    /// The name by which every process knows it: unique in its program, among tasks too.
+    /// The name by which every process identifies the kind. It is unique in its program, among
+    /// tasks too.
     const KIND: &'static str;
 
-    /// How continuations of this kind are treated on [leases](crate::leases).
+    /// Time limit, tries, pauses and priority of continuations of this kind on
+    /// [leases](crate::leases).
     const POLICY: Policy = Policy::new();
 
-    /// The result, which is that of the program's tasks.
+    /// The type of the result, which is that of the program's tasks.
     type Output: Reduce;
 
-    /// Makes one result of those of the group's tasks, which are in the order of the group. It may
-    /// spawn further tasks and groups.
+    /// Makes one result of the inputs, the results of the group's tasks in the order of the group.
+    /// It may spawn further tasks and groups.
     fn run(self, inputs: Vec<Self::Output>, tasks: &Tasks<Self::Output>) -> Self::Output;
 }
 
-/// The number of a deferred task in its job.
+/// The number of a deferred task, unique in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeferredId {
-    /// The rank that owns it, or the delivery of the lease in which it was made.
+    /// Rank that owns it, or number of the lease's delivery in which it was made.
     pub home: u64,
-    /// Which one of these it is.
+    /// Counter of the process that made it.
     pub number: u64,
 }
 
@@ -160,16 +165,16 @@ impl fmt::Display for DeferredId {
     }
 }
 
-/// Where a result goes: an input of a deferred task.
+/// The place of an input of a deferred task, which a result fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slot {
     /// The deferred task.
     pub of: DeferredId,
-    /// Which input it is.
+    /// Index of the input.
     pub index: u32,
 }
 
-/// Tasks whose results go to a continuation: see [`Tasks::spawn_all`].
+/// A group of tasks whose results are passed to a continuation: see [`Tasks::spawn_all`].
 #[must_use = "nothing is spawned before `then`"]
 pub struct Group<'a, R> {
     pub(crate) tasks: &'a Tasks<R>,
@@ -177,15 +182,15 @@ pub struct Group<'a, R> {
 }
 
 impl<R: Reduce> Group<'_, R> {
-    /// Adds tasks, which may be of another kind. Their results come after the others.
+    /// Adds tasks, which may be of another kind. Their results follow those of the earlier tasks.
     pub fn and<T: crate::Task<Output = R>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
         let more = more.into_iter().map(|task| Box::new(task) as Boxed<R>);
         self.children.extend(more);
         self
     }
 
-    /// Spawns the tasks. When all of them, what they spawned, and the calling task have ended, the
-    /// continuation runs with their results.
+    /// Spawns the tasks. The continuation runs with their results when all of them, the tasks that
+    /// they spawned, and the calling task have ended.
     pub fn then<C: Continuation<Output = R>>(self, continuation: C) {
         self.tasks.defer(self.children, Box::new(continuation));
     }
@@ -199,7 +204,7 @@ impl<R> fmt::Debug for Group<'_, R> {
     }
 }
 
-/// Combines the results of all that a task with a slot has spawned.
+/// Combines the results of the tasks and groups that a task with a slot has made.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct Merge<R>(PhantomData<fn() -> R>);
@@ -221,10 +226,10 @@ impl<R: Reduce> Continuation for Merge<R> {
     }
 }
 
-/// A continuation with its inputs: a task.
+/// A continuation with all of its inputs: a task that can run.
 struct Ready<C: Continuation> {
     continuation: C,
-    /// What the task returned that made it.
+    /// Return value of the task that made it, if that passed its slot on.
     own: Option<C::Output>,
     inputs: Vec<C::Output>,
 }
@@ -256,12 +261,12 @@ impl<C: Continuation> Runnable<C::Output> for Ready<C> {
     }
 }
 
-/// How many results are in the parcel of a continuation.
+/// Returns the number of results in the parcel of a continuation.
 fn inputs_in<R>(own: &Option<R>, inputs: usize) -> u32 {
     u32::try_from(inputs + usize::from(own.is_some())).unwrap_or(u32::MAX)
 }
 
-/// Reads a continuation with its inputs.
+/// Returns the function that deserialises a continuation with its inputs.
 pub(crate) fn unpack<C: Continuation>() -> Unpack<C::Output> {
     |bytes: &[u8]| -> Result<Boxed<C::Output>, Malformed> {
         let (continuation, own, inputs) = decode(bytes)?;
@@ -279,7 +284,7 @@ pub(crate) trait Waits<R>: Send {
 
     fn policy(&self) -> Policy;
 
-    /// The continuation alone, encoded.
+    /// Encodes the continuation without its inputs.
     fn head(&self) -> Vec<u8>;
 
     fn ready(self: Box<Self>, own: Option<R>, inputs: Vec<R>) -> Boxed<R>;

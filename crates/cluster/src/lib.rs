@@ -1,9 +1,9 @@
 //! One task program over threads, processes and hosts.
 //!
-//! A [`Task`] is a value that can be serialised and run. Running it gives a result, which is
-//! reduced with those of all others ([`Reduce`]), and may spawn further tasks ([`Tasks::spawn`]). A
-//! [`Program`] is the kinds of tasks that belong together, by name. Closures don't travel; values
-//! do.
+//! A [`Task`] is a value that can be serialised and run. Running it returns a result, which is
+//! combined with those of all other tasks ([`Reduce`]), and may spawn further tasks
+//! ([`Tasks::spawn`]). A [`Program`] is a set of task kinds, identified by name. Closures don't
+//! travel; values do.
 //!
 //! ```
 //! use locksley_cluster::{Local, Program, Sum, Task, Tasks};

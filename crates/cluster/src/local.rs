@@ -1,8 +1,8 @@
-//! One process: a Locksley pool, and the tasks that wait in it.
+//! One process: a Locksley pool, and the tasks that wait for it.
 //!
-//! A [`Local`] is what runs tasks, wherever they come from: alone ([`Local::run`]), for
-//! [ranks](crate::ranks), or for [leases](crate::leases). How tasks wait, and how some of them
-//! leave, is in `shared`.
+//! A [`Local`] runs the tasks of one process: alone ([`Local::run`]), for [ranks](crate::ranks), or
+//! for [leases](crate::leases). The module `shared` describes how tasks wait, and how some of them
+//! leave.
 
 mod lineage;
 mod shared;
@@ -53,29 +53,29 @@ pub(crate) use shared::{Cut, Hold, Made, Shared, message};
 /// ```
 #[derive(Debug)]
 pub struct Local<R> {
-    // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not
-    // ended from inside.
+    // Not in `Shared`: the last `Arc` of that may be dropped by a job on a worker, and a pool must
+    // not be shut down from one of its own workers.
     pool: Arc<Pool>,
     program: Program<R>,
     shared: Arc<Shared<R>>,
 }
 
-/// What a process has done so far.
+/// Counts of the tasks of a process so far.
 ///
 /// ```
 /// assert_eq!(locksley_cluster::Usage::default().tasks, 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
-    /// How many tasks it has run.
+    /// Number of tasks that it has run.
     pub tasks: u64,
-    /// How many tasks were added here, by tasks or from outside.
+    /// Number of tasks that were added, by tasks or from outside.
     pub added: u64,
-    /// How many it gave away.
+    /// Number of waiting tasks that left the process.
     pub withdrawn: u64,
 }
 
-/// A task panicked.
+/// The error for a task that panicked.
 ///
 /// ```
 /// use locksley_cluster::Panicked;
@@ -86,14 +86,14 @@ pub struct Usage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a task of the kind {kind} panicked: {message}")]
 pub struct Panicked {
-    /// The name of its kind.
+    /// Name of the task's kind.
     pub kind: &'static str,
-    /// What it said.
+    /// Message of the panic.
     pub message: String,
 }
 
 impl<R: Reduce> Local<R> {
-    /// A process with this pool, which it may share with others, and nothing to do yet.
+    /// Creates a process with this pool, which it may share with others, and without tasks.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -115,8 +115,9 @@ impl<R: Reduce> Local<R> {
         }
     }
 
-    /// A process that keeps who spawned whom, so that what it can do without can be
-    /// [cut](Local::cut) off at any time. Results are given in parts of at most `limit` bytes.
+    /// Creates a process that tracks which task spawned which, so that its settled results and
+    /// tasks can be [cut](Local::cut) off at any time. Results are given in parts of at most
+    /// `limit` bytes.
     pub(crate) fn tracked(
         pool: impl Into<Arc<Pool>>,
         program: &Program<R>,
@@ -128,13 +129,13 @@ impl<R: Reduce> Local<R> {
         local
     }
 
-    /// Adds a task from outside, which looks like this when it is encoded.
+    /// Adds a task from outside. `encoded` is its encoded form.
     pub(crate) fn submit_encoded(&self, task: Boxed<R>, to: Option<Slot>, encoded: Vec<u8>) {
         let origin = Origin::Brought(encoded);
         self.bring(Waiting { task, origin, to });
     }
 
-    /// Sets the first part of the numbers of deferred tasks. No other process of the job has it.
+    /// Sets the first part of the numbers of deferred tasks, which must be unique in the job.
     pub(crate) fn set_home(&self, home: u64) {
         self.shared.set_home(home);
     }
@@ -147,22 +148,22 @@ impl<R: Reduce> Local<R> {
         Ok(())
     }
 
-    /// Takes up to this many of the oldest tasks that wait away from here, slots and all.
+    /// Removes up to `at_most` of the oldest waiting tasks, including those with slots.
     pub(crate) fn withdraw_parcels(&self, at_most: usize) -> Vec<Parcel> {
         let taken = self.shared.withdraw(at_most, false);
         taken.iter().map(Waiting::pack).collect()
     }
 
-    /// Inputs for deferred tasks of other processes.
+    /// Takes the inputs for deferred tasks of other processes.
     pub(crate) fn take_outbox(&self) -> Vec<(Slot, R)> {
         self.shared.take_outbox()
     }
 
-    /// Fills a slot with what came from another process.
+    /// Fills a slot with an input that came from another process.
     ///
     /// # Errors
     ///
-    /// If there is no such empty slot here.
+    /// If this process has no such empty slot.
     pub(crate) fn deliver(&self, slot: Slot, input: R) -> Result<(), Malformed> {
         match self.shared.deliver(slot, input) {
             Some(Some(job)) => self.pool.spawn_detached(job),
@@ -178,36 +179,37 @@ impl<R: Reduce> Local<R> {
         Ok(())
     }
 
-    /// Takes away what the process can do without; nothing at a bad moment, which passes.
+    /// Takes the settled results and tasks. Returns `None` if that is not possible at the moment,
+    /// because a task is being encoded.
     pub(crate) fn cut(&self) -> Option<Cut<R>> {
         self.shared.cut()
     }
 
-    /// Sets which tasks are not begun here.
+    /// Sets which waiting tasks are held back for a cut instead of being begun.
     pub(crate) fn hold(&self, hold: Hold) {
         for job in self.shared.hold(hold) {
             self.pool.spawn_detached(job);
         }
     }
 
-    /// Lets a task count as failed that is none.
+    /// Records a failure for bytes that are not a task.
     pub(crate) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
         self.shared.reject(task, reason, hopeless);
     }
 
-    /// How many tasks run here, if the process is tracked.
+    /// Returns the number of running tasks, if the process is tracked.
     pub(crate) fn running(&self) -> usize {
         self.shared.running()
     }
 
-    /// Lets tasks fail whose [time](crate::Policy::timeout) is over. Returns how many of them have
-    /// not returned, of all since the start.
+    /// Marks tasks as failed whose [time](crate::Policy::timeout) is over. Returns the number of
+    /// tasks that have run out of time so far and have not returned.
     pub(crate) fn expire(&self) -> usize {
         self.shared.expire()
     }
 
-    /// Whether tasks wait that a cut would take, or failed; and whether results wait that are more
-    /// than fits into one.
+    /// Returns whether a cut would take tasks that wait or failed; and whether the settled results
+    /// exceed one part.
     pub(crate) fn has_much(&self) -> (bool, bool) {
         self.shared.has_much()
     }
@@ -217,7 +219,7 @@ impl<R: Reduce> Local<R> {
         self.shared.has_results()
     }
 
-    /// Runs tasks, and all that they spawn, to the end, in this process alone.
+    /// Runs tasks, and all tasks that they spawn, to the end, in this process alone.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -232,8 +234,7 @@ impl<R: Reduce> Local<R> {
     ///
     /// # Errors
     ///
-    /// The first task that panicked, when those that were running are done. Those that were waiting
-    /// are dropped.
+    /// The first task that panicked, once all running tasks have ended. Waiting tasks are dropped.
     pub fn run<T: Task<Output = R>>(
         &self,
         tasks: impl IntoIterator<Item = T>,
@@ -273,7 +274,7 @@ impl<R: Reduce> Local<R> {
         }
     }
 
-    /// The program.
+    /// Returns the program.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -289,7 +290,7 @@ impl<R: Reduce> Local<R> {
         &self.program
     }
 
-    /// The pool.
+    /// Returns the pool.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -305,9 +306,9 @@ impl<R: Reduce> Local<R> {
         &self.pool
     }
 
-    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At
-    /// first it is twice the number of workers, or none if there is one worker: enough for the
-    /// pool, and nothing for other processes.
+    /// Sets the number of waiting tasks below which tasks are [wanted](crate::Tasks::wanted). The
+    /// default is twice the number of workers, or 0 if there is one worker: enough for the pool,
+    /// without a surplus for other processes.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -324,8 +325,8 @@ impl<R: Reduce> Local<R> {
         self.shared.set_appetite(tasks);
     }
 
-    /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at
-    /// once.
+    /// Returns the number of waiting tasks, which could be [withdrawn](Local::withdraw). The value
+    /// may be stale immediately.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -341,8 +342,8 @@ impl<R: Reduce> Local<R> {
         self.shared.waiting()
     }
 
-    /// Takes up to this many of the oldest tasks that wait away from here. Tasks whose results go
-    /// to a [continuation](crate::continuation) stay.
+    /// Removes up to `at_most` of the oldest waiting tasks. Tasks whose results go to a
+    /// [continuation](crate::continuation) stay.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -363,13 +364,13 @@ impl<R: Reduce> Local<R> {
         taken.into_iter().map(|waiting| waiting.task).collect()
     }
 
-    /// How many tasks wait or run here. It may be out of date at once.
+    /// Returns the number of tasks that wait or run. The value may be stale immediately.
     pub fn pending(&self) -> usize {
         self.shared.pending()
     }
 
-    /// Returns `true` if there is nothing to do here, and will be nothing until a task is
-    /// submitted.
+    /// Returns `true` if the process is passive: nothing waits or runs, and nothing will until a
+    /// task is submitted.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -388,7 +389,8 @@ impl<R: Reduce> Local<R> {
         self.shared.is_passive()
     }
 
-    /// Waits until the process is passive, or for so long. Returns `true` if it is passive.
+    /// Waits until no task waits, is delayed or runs, but no longer than `at_most`. Returns `true`
+    /// if that state is reached.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -407,7 +409,8 @@ impl<R: Reduce> Local<R> {
         self.shared.wait(at_most)
     }
 
-    /// Gives up: what waits is dropped, and what runs is [told](crate::Tasks::cancelled).
+    /// Cancels the run: waiting tasks are dropped, and running tasks are
+    /// [told](crate::Tasks::cancelled).
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -425,7 +428,7 @@ impl<R: Reduce> Local<R> {
         self.shared.cancel();
     }
 
-    /// The first task that panicked, if any did. After that no further task is started here.
+    /// Returns the first task that panicked, if any. After a panic no further task is started.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -441,7 +444,7 @@ impl<R: Reduce> Local<R> {
         self.shared.fault()
     }
 
-    /// The result of all tasks that were finished here since the last call.
+    /// Returns the combined result of all tasks that have ended since the last call.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -457,7 +460,7 @@ impl<R: Reduce> Local<R> {
         self.shared.take_result()
     }
 
-    /// What was done here so far.
+    /// Returns the counts so far.
     ///
     /// ```
     /// # use locksley_cluster::Local;

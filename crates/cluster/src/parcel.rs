@@ -1,4 +1,4 @@
-//! Tasks as they travel: the format of bytes.
+//! The serialised form of tasks.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Task;
 use crate::continuation::Slot;
 
-/// A task on its way: the name of its kind, and its argument in postcard's format.
+/// A serialised task: the name of its kind, and its argument in postcard's format.
 ///
 /// ```
 /// use locksley_cluster::Parcel;
@@ -17,18 +17,19 @@ use crate::continuation::Slot;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parcel {
-    /// The name of its kind.
+    /// Name of the kind.
     pub kind: String,
-    /// How many results are in the argument: of a [continuation](crate::Continuation) its inputs.
+    /// Number of results in the argument: the inputs, if it is a
+    /// [continuation](crate::Continuation).
     pub inputs: u32,
-    /// Where its result goes, if not into that of the job.
+    /// Slot that receives the result; `None` if it is combined into the result of the job.
     pub to: Option<Slot>,
     /// The task, serialised.
     pub argument: Vec<u8>,
 }
 
 impl Parcel {
-    /// A task of this kind, whose result goes into that of the job.
+    /// Creates the parcel of a task whose result is combined into that of the job.
     pub fn new(kind: impl Into<String>, argument: Vec<u8>) -> Parcel {
         Parcel {
             kind: kind.into(),
@@ -38,24 +39,25 @@ impl Parcel {
         }
     }
 
-    /// Packs a task.
+    /// Serialises a task.
     pub fn of<T: Task>(task: &T) -> Parcel {
         Parcel::new(T::KIND, encode(task))
     }
 
-    /// How many results are in an encoded parcel.
+    /// Returns the number of results in an encoded parcel.
     pub(crate) fn inputs_of(bytes: &[u8]) -> u32 {
         let front = postcard::take_from_bytes::<(&str, u32)>(bytes);
         front.map_or(0, |((_, inputs), _)| inputs)
     }
 
-    /// The name of the kind of an encoded parcel, or of the front of one.
+    /// Returns the name of the kind of an encoded parcel, of which `bytes` may be only the
+    /// beginning.
     pub(crate) fn kind_of(bytes: &[u8]) -> Option<&str> {
         let front = postcard::take_from_bytes::<&str>(bytes);
         front.ok().map(|(kind, _)| kind)
     }
 
-    /// Several encoded parcels as one: a parcel of no kind.
+    /// Packs several encoded parcels into one, the kind of which is empty.
     pub(crate) fn bundle(parcels: &[Vec<u8>]) -> Vec<u8> {
         let inputs = parcels.iter().map(|parcel| Parcel::inputs_of(parcel));
         let inputs = inputs.fold(0, u32::saturating_add);
@@ -63,11 +65,11 @@ impl Parcel {
         Parcel { inputs, ..parcel }.encode()
     }
 
-    /// The encoded parcels in a bundle, or the one that this is.
+    /// Returns the encoded parcels in a bundle, or `bytes` itself if it is a single parcel.
     ///
     /// # Errors
     ///
-    /// If it is a bundle of something else.
+    /// If the content of the bundle is not a list of encoded parcels.
     pub(crate) fn unbundle(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
         match bytes {
             // The length of the kind's name comes first.
@@ -76,27 +78,27 @@ impl Parcel {
         }
     }
 
-    /// The parcel as bytes.
+    /// Returns the parcel as bytes.
     pub fn encode(&self) -> Vec<u8> {
         encode(self)
     }
 
-    /// The parcel that these bytes are.
+    /// Returns the parcel that was encoded as `bytes`.
     ///
     /// # Errors
     ///
-    /// If they are none.
+    /// If `bytes` is not an encoded parcel.
     pub fn decode(bytes: &[u8]) -> Result<Parcel, Malformed> {
         decode(bytes)
     }
 }
 
-/// A value in postcard's format.
+/// Encodes a value in postcard's format.
 ///
 /// # Panics
 ///
-/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be
-/// written to.
+/// If the value's own `Serialize` fails, which is a fault in the program: writing to memory cannot
+/// fail.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).unwrap_or_else(|error| {
         panic!(
@@ -106,7 +108,7 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     })
 }
 
-/// How many bytes a value takes in postcard's format.
+/// Returns the number of bytes that a value takes in postcard's format.
 ///
 /// # Panics
 ///
@@ -121,7 +123,7 @@ pub(crate) fn size<T: Serialize + ?Sized>(value: &T) -> usize {
     })
 }
 
-/// The value that all of these bytes are.
+/// Decodes a value from `bytes`, all of which it must use.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
@@ -130,7 +132,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> 
     }
 }
 
-/// Why bytes are no task, or no result.
+/// The error for bytes that are not a task, or not a result.
 ///
 /// ```
 /// use locksley_cluster::Parcel;

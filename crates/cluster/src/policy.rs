@@ -1,9 +1,9 @@
-//! How tasks of a kind are treated by workers that lease them.
+//! Time limits, tries, pauses and priority of the tasks of a kind on leases.
 
 use std::time::Duration;
 
-/// How tasks of a kind are treated on [leases](crate::leases): how long a try may take, how often
-/// and after which pauses a task is tried again, and whether it goes before others.
+/// How workers treat the tasks of a kind on [leases](crate::leases): how long a try may take, how
+/// often and after which pauses a task is tried again, and whether it goes before others.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,29 +34,29 @@ use std::time::Duration;
 /// assert_eq!(Fetch::POLICY.pause(3, 0.0), Duration::from_secs(1));
 /// ```
 ///
-/// In one process and on ranks there are no tries, and a policy has no effect: a task that fails
-/// ends the run.
+/// In one process and on ranks a policy has no effect: a task that fails ends the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The longest a try may take. After that it has failed, what it has spawned is void, and
-    /// [`Tasks::cancelled`](crate::Tasks::cancelled) tells the task. A thread cannot be stopped: a
-    /// task that does not look occupies a worker of its pool, and a process of which all workers
-    /// are occupied like that ends.
+    /// Time limit of a try. When it is over the try has failed, what it has spawned is void, and
+    /// [`Tasks::cancelled`](crate::Tasks::cancelled) returns `true` in the task. A thread cannot be
+    /// stopped: a task that does not poll occupies a worker of its pool, and a process ends if all
+    /// of its workers are occupied like that.
     pub timeout: Option<Duration>,
-    /// How often a task that panics or runs out of time is tried. Without it, as often as the
-    /// [job](crate::leases::Terms) says.
+    /// How often a task that panics or runs out of time is tried; `None` for the number of tries of
+    /// the [job](crate::leases::Terms).
     pub tries: Option<u32>,
-    /// The pause before the second try. It doubles with each further one.
+    /// Pause before the second try. It doubles with each further try.
     pub first_pause: Duration,
-    /// The longest pause.
+    /// Longest pause.
     pub longest_pause: Duration,
-    /// Whether tasks of this kind go before all that are not urgent, of all jobs.
+    /// Whether tasks of this kind go before all tasks of all jobs that are not urgent.
     pub urgent: bool,
 }
 
 impl Policy {
-    /// No time limit, as many tries as the job has, no pauses, not urgent.
+    /// Creates a policy with no time limit, as many tries as the job has, no pauses, and no
+    /// urgency.
     pub const fn new() -> Policy {
         Policy {
             timeout: None,
@@ -81,25 +81,26 @@ impl Policy {
         self
     }
 
-    /// Sets pauses between tries: the first one, and the longest. Each is a random part of that,
-    /// between half of it and all of it, so that tasks that failed together do not come back
-    /// together.
+    /// Sets the pauses between tries: the first one, and the longest. The actual pause is chosen at
+    /// random between half of that and all of it, so that tasks that failed together do not come
+    /// back together.
     ///
-    /// A task whose worker dies has no pause besides the rest of its lease.
+    /// A task whose worker dies is tried again when its lease expires, without a further pause.
     #[must_use]
     pub const fn back_off(mut self, first: Duration, longest: Duration) -> Policy {
         (self.first_pause, self.longest_pause) = (first, longest);
         self
     }
 
-    /// Lets tasks of this kind go before others.
+    /// Makes tasks of this kind urgent.
     #[must_use]
     pub const fn urgent(mut self) -> Policy {
         self.urgent = true;
         self
     }
 
-    /// The pause after so many tries in vain, with a chance from 0 to 1.
+    /// Returns the pause after `tries` failed tries. `chance`, from 0 to 1, selects the pause
+    /// within its range.
     pub fn pause(&self, tries: u32, chance: f64) -> Duration {
         let doublings = tries.saturating_sub(1).min(31);
         let whole = self.first_pause.saturating_mul(1 << doublings);

@@ -1,4 +1,4 @@
-//! Results, and how two of them become one.
+//! Results, and how they are combined.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -6,10 +6,10 @@ use std::hash::{BuildHasher, Hash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A commutative monoid: results come in any order, and in any grouping.
+/// A commutative monoid: results may be combined in any order and any grouping.
 ///
-/// **Laws.** `combine` is associative and commutative, and [`identity`](Reduce::identity) changes
-/// nothing. Nothing else is asked of a result for it to be the same on one thread and on a thousand
+/// **Laws.** `combine` is associative and commutative, and [`identity`](Reduce::identity) is its
+/// neutral element. These laws suffice for a result to be the same on one thread and on a thousand
 /// hosts.
 ///
 /// Maps are combined key by key, vectors element by element, sets by union:
@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 /// assert_eq!(histogram, [Sum(2), Sum(1), Sum(5)]);
 /// ```
 ///
-/// One's own:
+/// An implementation of your own:
 ///
 /// ```
 /// use locksley_cluster::Reduce;
@@ -58,14 +58,14 @@ use serde::de::DeserializeOwned;
 /// assert_eq!(longest, Longest("outlaw".to_owned()));
 /// ```
 pub trait Reduce: Serialize + DeserializeOwned + Send + 'static {
-    /// The result of doing nothing.
+    /// Returns the neutral element: the result of no tasks.
     fn identity() -> Self;
 
-    /// Takes another result in.
+    /// Combines another result into this one.
     fn combine(&mut self, other: Self);
 }
 
-/// Numbers that are added up.
+/// A sum of numbers.
 ///
 /// ```
 /// use locksley_cluster::{Reduce, Sum};
@@ -180,7 +180,7 @@ where
     }
 }
 
-/// Element by element; the longer one's last elements stay.
+/// Combines element by element; the surplus elements of the longer vector are kept.
 impl<T: Reduce> Reduce for Vec<T> {
     fn identity() -> Self {
         Vec::new()

@@ -1,5 +1,5 @@
-//! A program for tests: tasks that spawn, make groups, and go on from continuations, at random by a
-//! seed; with an oracle that does the same by recursion.
+//! A program for tests: from a seed, tasks spawn others, make groups, and go on from continuations
+//! at random. A recursive oracle computes the expected result.
 
 use std::num::Wrapping;
 use std::panic::resume_unwind;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Continuation, Program, Sum, Task, Tasks};
 
-/// Results, which are not just sums where a continuation makes them.
+/// The result type. Continuations fold it in a way that depends on the order of their inputs.
 pub(crate) type Number = Sum<Wrapping<u64>>;
 
-/// A task with what follows from its seed.
+/// A task whose behaviour follows from its seed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Knot {
     pub(crate) seed: u64,
     pub(crate) depth: u32,
-    /// Of so many runs of a task one panics; 0 for none.
+    /// One of this many runs of a task panics; 0 for none.
     pub(crate) panics: u64,
 }
 
@@ -55,14 +55,14 @@ impl Knot {
         }
     }
 
-    /// What it spawns.
+    /// Returns the tasks that it spawns.
     fn spawned(&self) -> Vec<Knot> {
         let count = [0, 0, 1, 2][mix(self.seed, 1) as usize % 4];
         let some = 0..if self.depth == 0 { 0 } else { count };
         some.map(|number| self.child(number)).collect()
     }
 
-    /// The groups that it makes.
+    /// Returns the groups that it makes.
     fn groups(&self) -> Vec<(Tie, Vec<Knot>)> {
         let count = [0, 1, 1, 2][mix(self.seed, 2) as usize % 4];
         let group = |number: u64| {
@@ -74,20 +74,20 @@ impl Knot {
         some.map(group).collect()
     }
 
-    /// The whole result of a task, found by recursion.
+    /// Computes the whole result of a task by recursion.
     pub(crate) fn whole(&self) -> Wrapping<u64> {
         let spawned = self.spawned();
         let spawned: Wrapping<u64> = spawned.iter().map(Knot::whole).sum();
         let groups = self.groups().into_iter().map(|(tie, members)| {
             let inputs = members.iter().map(Knot::whole);
-            // A continuation goes on as a task does.
+            // A continuation spawns tasks and groups as a task does.
             fold(inputs) + tie.0.whole()
         });
         self.own() + spawned + groups.sum::<Wrapping<u64>>()
     }
 
     fn go_on(self, tasks: &Tasks<Number>) -> Wrapping<u64> {
-        // Half of it is there when it panics.
+        // Some of the tasks and groups have been made when it panics.
         for knot in self.spawned() {
             tasks.spawn(knot);
         }
@@ -106,7 +106,7 @@ impl Knot {
         if self.panics > 0 {
             let run = RUNS.fetch_add(1, Ordering::Relaxed);
             if mix(run, 7).is_multiple_of(self.panics) {
-                // Without the hook, which would print them all.
+                // Without the panic hook, which would print every panic.
                 resume_unwind(Box::new("stumbled"));
             }
         }

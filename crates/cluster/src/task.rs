@@ -1,4 +1,4 @@
-//! Tasks that can travel, and programs, which know them by name.
+//! Tasks, and programs, which find the kinds of tasks by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::parcel::{Malformed, Parcel, decode};
 use crate::policy::Policy;
 use crate::reduce::Reduce;
 
-/// A kind of task: a value that can be sent anywhere and run there.
+/// A kind of task: a value that can be sent to any process and run there.
 ///
-/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share,
-/// say). If it has effects besides its result they must be idempotent: on Redis a task whose worker
-/// dies is run again.
+/// A task contains what it needs, or can get it wherever it runs (from a file system that all hosts
+/// share, say). If it has effects besides its result they must be idempotent: on Redis a task whose
+/// worker dies is run again.
 ///
 /// ```
 /// use locksley_cluster::{Sum, Task, Tasks};
@@ -52,39 +52,39 @@ use crate::reduce::Reduce;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Task: Serialize + DeserializeOwned + Send + 'static {
-    /// The name by which every process knows it: unique in its program.
+    /// The name by which every process identifies the kind. It is unique in its program.
     const KIND: &'static str;
 
     /// How tasks of this kind are treated on [leases](crate::leases): time limit, tries, pauses
     /// between them, priority.
     const POLICY: Policy = Policy::new();
 
-    /// What is known when all tasks have been run.
+    /// The type of the result. The results of all tasks are combined into one.
     type Output: Reduce;
 
-    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so
-    /// `locksley::join` and its kin work.
+    /// Runs the task, which may spawn others. It runs on a worker of a Locksley pool, so
+    /// `locksley::join` and the like work.
     fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output;
 }
 
-/// Where a running task spawns others. A [`Task`] has an example.
+/// The handle by which a running task spawns others. A [`Task`] has an example.
 pub struct Tasks<R> {
     pub(crate) shared: Arc<Shared<R>>,
-    /// The task that runs, where it is kept who spawned whom.
+    /// The running task in the lineage, if the process is tracked.
     pub(crate) node: Option<Arc<Node<R>>>,
-    /// Where the task's result goes, if not into that of the job.
+    /// Slot that receives the task's result; `None` if it is combined into the result of the job.
     pub(crate) to: Option<Slot>,
-    /// What the task has deferred.
+    /// Deferred tasks that the task has made.
     pub(crate) made: Mutex<Made>,
 }
 
 impl<R: Reduce> Tasks<R> {
-    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the
-    /// workers of this process, and another process may take it away. On Redis it can leave the
-    /// process when the task that spawned it has ended.
+    /// Adds a task. Any worker may run it: the pool's strategy moves it between the workers of this
+    /// process, and another process may take it. On Redis it cannot leave the process before the
+    /// task that spawned it has ended.
     ///
-    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer
-    /// parallelism inside of a process there is `locksley::join`.
+    /// Spawning costs an allocation and a lock, so a task should do some 10 us of work or more. For
+    /// finer parallelism inside a process use `locksley::join`.
     pub fn spawn<T: Task<Output = R>>(&self, task: T) {
         let to = self
             .to
@@ -94,8 +94,8 @@ impl<R: Reduce> Tasks<R> {
     }
 
     /// Adds a task that begins no earlier than `delay` from now. On [leases](crate::leases) the
-    /// server keeps it until then. In one process and on ranks a thread of the process does, and
-    /// the run does not end before.
+    /// server keeps it until then. In one process and on ranks a thread of the process keeps it,
+    /// and the run does not end before it.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -137,9 +137,9 @@ impl<R: Reduce> Tasks<R> {
             .spawn_at(due, Box::new(task), self.node.clone(), to);
     }
 
-    /// Tasks whose results go, in this order, to a [continuation](Continuation) instead of into the
-    /// result of the job. [`continuation`](crate::continuation) has an example, and says what the
-    /// result of a task is.
+    /// Makes a group of tasks whose results are passed, in this order, to a
+    /// [continuation](Continuation) instead of being combined into the result of the job.
+    /// [`continuation`](crate::continuation) has an example, and defines the result of a task.
     ///
     /// ```no_run
     /// # use locksley_cluster::{Continuation, Sum, Task, Tasks};
@@ -160,7 +160,7 @@ impl<R: Reduce> Tasks<R> {
         }
     }
 
-    /// Spawns a group.
+    /// Spawns the `children` of a group, and defers its continuation.
     pub(crate) fn defer(&self, children: Vec<Boxed<R>>, continuation: Box<dyn Waits<R>>) {
         let (shared, node) = (&self.shared, &self.node);
         let of = shared.defer(&self.made, continuation, children.len(), node);
@@ -171,16 +171,17 @@ impl<R: Reduce> Tasks<R> {
         }
     }
 
-    /// Returns `true` if more tasks are useful: while fewer wait here than others may come for. A
-    /// task that holds much work, such as the nodes of a tree that it has still to visit, looks now
-    /// and then, every 50 us or so, and spawns a part of what it has if so. A good part is one with
-    /// half of the work.
+    /// Returns `true` if more tasks are useful, that is, if fewer tasks wait in this process than
+    /// other workers and processes may take. A task that holds much work, such as the nodes of a
+    /// tree that it has still to visit, calls this every 50 us or so and, if it returns `true`,
+    /// spawns a part of its work: ideally half.
     pub fn wanted(&self) -> bool {
         self.shared.wanted()
     }
 
-    /// Returns `true` if the result is not wanted any more: the run has been given up, or this try
-    /// has [run out of time](Policy::timeout). A long task looks now and then, and returns at once.
+    /// Returns `true` if the result is not needed any more: the run has been cancelled, or this try
+    /// has [run out of time](Policy::timeout). A long task polls this, and returns at once if it is
+    /// `true`.
     pub fn cancelled(&self) -> bool {
         let late = self.node.as_ref().is_some_and(|node| node.is_late());
         late || self.shared.cancelled()
@@ -195,7 +196,7 @@ impl<R> fmt::Debug for Tasks<R> {
     }
 }
 
-/// A task of any kind of a program: every [`Task`] is one.
+/// A task of any kind. Every [`Task`] implements this.
 ///
 /// ```
 /// use locksley_cluster::Boxed;
@@ -207,20 +208,20 @@ impl<R> fmt::Debug for Tasks<R> {
 /// assert_eq!(task.pack().kind, "uts/search");
 /// ```
 pub trait Runnable<R>: Send {
-    /// Its name.
+    /// Returns the name of its kind.
     fn kind(&self) -> &'static str;
 
-    /// The task as it travels.
+    /// Returns the serialised task.
     fn pack(&self) -> Parcel;
 
-    /// How tasks of its kind are treated on leases.
+    /// Returns the policy of its kind.
     fn policy(&self) -> Policy;
 
-    /// Runs it.
+    /// Runs the task.
     fn run(self: Box<Self>, tasks: &Tasks<R>) -> R;
 }
 
-/// A task of any kind, in memory.
+/// A boxed task of any kind.
 pub type Boxed<R> = Box<dyn Runnable<R>>;
 
 impl<T: Task> Runnable<T::Output> for T {
@@ -243,7 +244,7 @@ impl<T: Task> Runnable<T::Output> for T {
 
 pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 
-/// The kinds of tasks that belong together, by name.
+/// A set of task kinds, identified by name.
 ///
 /// ```
 /// use locksley_cluster::programs::uts;
@@ -261,7 +262,7 @@ pub struct Program<R> {
 }
 
 impl<R: Reduce> Program<R> {
-    /// A program with no kinds yet.
+    /// Creates a program without kinds.
     pub fn new(name: &'static str) -> Program<R> {
         let program = Program {
             name,
@@ -278,57 +279,57 @@ impl<R: Reduce> Program<R> {
         let before = self.kinds.insert(kind, (unpack, policy));
         assert!(
             before.is_none(),
-            "the program {} has two kinds of the name {kind}",
+            "the program {} has two kinds named {kind}",
             self.name
         );
         self
     }
 
-    /// The program with one more kind.
+    /// Adds a kind of task.
     ///
     /// # Panics
     ///
-    /// If it has a kind of that name, or the name is empty.
+    /// If the program already has a kind of that name, or the name is empty.
     #[must_use]
     pub fn with<T: Task<Output = R>>(self) -> Program<R> {
-        assert!(!T::KIND.is_empty(), "a kind has a name");
+        assert!(!T::KIND.is_empty(), "the name of a kind must not be empty");
         let unpack = |bytes: &[u8]| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
         self.insert(T::KIND, unpack, T::POLICY)
     }
 
-    /// The program with one more kind of [continuation](Continuation).
+    /// Adds a kind of [continuation](Continuation).
     ///
     /// # Panics
     ///
-    /// If it has a kind of that name, or the name is empty.
+    /// If the program already has a kind of that name, or the name is empty.
     #[must_use]
     pub fn with_continuation<C: Continuation<Output = R>>(self) -> Program<R> {
-        assert!(!C::KIND.is_empty(), "a kind has a name");
+        assert!(!C::KIND.is_empty(), "the name of a kind must not be empty");
         self.insert(C::KIND, continuation::unpack::<C>(), C::POLICY)
     }
 
-    /// Its name.
+    /// Returns the name of the program.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The names of its kinds.
+    /// Returns the names of its kinds.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         let ours = |kind: &&str| *kind != Merge::<R>::KIND;
         self.kinds.keys().copied().filter(ours)
     }
 
-    /// How tasks of a kind are treated on leases.
+    /// Returns the policy of a kind; the default one if the program has no such kind.
     pub fn policy(&self, kind: &str) -> Policy {
         let found = self.kinds.get(kind);
         found.map_or(Policy::new(), |(_, policy)| *policy)
     }
 
-    /// The task in a parcel.
+    /// Deserialises the task in a parcel.
     ///
     /// # Errors
     ///
-    /// If the program has no such kind, or the argument is none of that kind.
+    /// If the program has no such kind, or the argument cannot be decoded as one of that kind.
     pub fn unpack(&self, parcel: &Parcel) -> Result<Boxed<R>, Malformed> {
         let (unpack, _) = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
             let kind: String = parcel.kind.chars().take(40).collect();

@@ -1,4 +1,4 @@
-//! Results of children, on ranks that are threads: merge sort, Cholesky.
+//! Continuations on ranks that are threads: merge sort, Cholesky.
 
 use locksley_cluster::programs::cholesky::{self, Factor};
 use locksley_cluster::programs::merge_sort::{self, Sort};
@@ -27,7 +27,7 @@ fn run<R: Reduce, T: Task<Output = R>>(program: &Program<R>, first: T, ranks: us
     ranks::run_threads(program, [first], &options, peers).expect("nothing is wrong")
 }
 
-/// Nothing is lost on the way, and something was on its way.
+/// Asserts that no task is lost on its way, and that tasks have moved.
 fn check<R>(outcome: &Outcome<R>, ranks: usize) {
     let counts = outcome.counts();
     assert_eq!(counts.given, counts.taken);

@@ -1,4 +1,4 @@
-//! A crate outside of this repository that has a program of its own: built offline and run.
+//! Builds and runs a crate outside of this workspace that has a program of its own, offline.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn a_crate_elsewhere_builds_and_runs_its_own_program() {
     fs::create_dir_all(folder.0.join("src")).expect("there is room for a folder");
     fs::write(folder.0.join("Cargo.toml"), manifest).expect("it can be written");
     fs::write(folder.0.join("src/main.rs"), MAIN).expect("it can be written");
-    // The versions that are known to be at hand.
+    // The lock file names versions that are available offline.
     let lock = here.join("../../Cargo.lock");
     fs::copy(lock, folder.0.join("Cargo.lock")).expect("it can be copied");
     let ran = cargo(&folder.0, &["run", "--quiet"]);

@@ -1,4 +1,5 @@
-//! Ranks that are threads, on good and on bad networks: exact counts, or one error that says why.
+//! Ranks that are threads, on good and on bad networks: exact counts, or one error that names the
+//! cause.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ fn options() -> Options {
     }
 }
 
-/// With little patience, so that tests of the worst don't take long.
+/// Options with little patience, so that tests of failures don't take long.
 fn impatient() -> Options {
     let protocol = Protocol {
         patience: 800_000_000,
@@ -48,7 +49,7 @@ fn search(
     ranks::run_threads(&uts::program(), [Search::whole(tree())], options, peers)
 }
 
-/// Nothing is lost, nothing is done twice, and the books agree.
+/// Asserts that nothing is lost, nothing is done twice, and the counts agree.
 fn check(outcome: &Outcome<uts::Counted>) {
     assert_eq!(outcome.result.0, size());
     let counts = outcome.counts();
@@ -97,7 +98,7 @@ fn counts_are_exact_with_every_protocol_and_several_workers() {
     }
 }
 
-/// A roll of all names that rank 0 sends to each of the others would be 23 times 24 times 10,000
+/// If rank 0 sent a list of all names to each of the others, that would be 23 times 24 times 10,000
 /// bytes.
 #[test]
 fn names_of_hosts_go_up_a_tree_and_not_back_to_everybody() {
@@ -260,7 +261,7 @@ impl Task for Chain {
     }
 }
 
-/// Even without a floor: a task that a free worker is about to take is not handed on.
+/// A task that a free worker is about to take is not passed on, even without a floor.
 #[test]
 fn a_task_is_not_handed_to_and_fro() {
     let options = Options {
@@ -274,7 +275,7 @@ fn a_task_is_not_handed_to_and_fro() {
     assert!(counts.given < 300, "{counts:?}");
 }
 
-/// Rank 0 answers others while it adds the first tasks, and no rank takes all to be done
+/// Rank 0 answers other ranks while it adds the first tasks, and no rank detects termination
 /// meanwhile.
 #[test]
 fn first_tasks_may_take_longer_than_the_patience() {
@@ -287,7 +288,7 @@ fn first_tasks_may_take_longer_than_the_patience() {
     assert_eq!(outcome.result, Sum(1500));
 }
 
-/// A result that takes its time to be written down.
+/// A result that is slow to serialise.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Ponderous(u64);
 
@@ -340,7 +341,7 @@ fn a_trace_of_nothing_is_empty() {
     assert_eq!(outcome.traces_left_out, 0);
 }
 
-/// Rank 0 has the traces of all in its memory.
+/// Rank 0 holds the traces of all ranks in its memory.
 #[test]
 fn a_trace_that_is_larger_than_its_share_is_left_out() {
     let traced = |bytes| Options {
@@ -356,7 +357,7 @@ fn a_trace_that_is_larger_than_its_share_is_left_out() {
     assert_eq!(outcome.traces_left_out, 0);
 }
 
-/// Spawns a task for a little later, and that one another, down to 0.
+/// Spawns a delayed task, which spawns another, down to 0.
 #[derive(Serialize, Deserialize)]
 struct Later(u64);
 

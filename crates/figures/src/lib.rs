@@ -1,4 +1,4 @@
-//! Measured numbers: what is said of a set of samples, and how a number is written.
+//! Measured numbers: summaries of samples, and the format of numbers.
 //!
 //! Benchmarks, the command line and the report all use these, so that the same samples have the
 //! same quartiles everywhere, and the same time the same text.

@@ -1,4 +1,4 @@
-//! Medians and quartiles: what stays put when some samples are disturbed.
+//! Medians and quartiles, which a few disturbed samples hardly change.
 
 use serde::Serialize;
 
@@ -6,9 +6,9 @@ use crate::number;
 
 /// The median, quartiles and extremes of a set of samples.
 ///
-/// Quantiles are interpolated between neighbours: that of `q` of n sorted samples is at the place
-/// `q * (n - 1)`, counted from 0. This is definition 7 of Hyndman and Fan ("Sample quantiles in
-/// statistical packages", 1996), which NumPy, R and criterion use.
+/// Quantiles are interpolated between neighbours: the quantile `q` of n sorted samples is at
+/// position `q * (n - 1)`, counted from 0. This is definition 7 of Hyndman and Fan ("Sample
+/// quantiles in statistical packages", 1996), which NumPy, R and criterion use.
 ///
 /// ```
 /// use locksley_figures::Summary;
@@ -31,12 +31,12 @@ pub struct Summary {
     pub upper: f64,
     /// The largest sample.
     pub most: f64,
-    /// How many samples there are.
+    /// The number of samples.
     pub count: usize,
 }
 
 impl Summary {
-    /// Summarises the samples that are finite; `None` if there are none.
+    /// Summarises the samples that are finite. Returns `None` if there are none.
     ///
     /// ```
     /// use locksley_figures::Summary;
@@ -60,7 +60,7 @@ impl Summary {
 
     /// Summarises the ratios of samples that were taken in the same round.
     ///
-    /// What disturbed a whole round, a slower clock for instance, cancels out.
+    /// A disturbance of a whole round, such as a slower clock, cancels out.
     ///
     /// ```
     /// use locksley_figures::Summary;
@@ -88,13 +88,13 @@ impl Summary {
         self.lower <= other.upper && other.lower <= self.upper
     }
 
-    /// The quartiles as text.
+    /// Returns the quartiles as text.
     pub fn spread(&self) -> String {
         format!("{}..{}", number(self.lower), number(self.upper))
     }
 }
 
-/// The median of some samples; not a number if there are none.
+/// Returns the median of the finite samples, or NaN if there are none.
 ///
 /// ```
 /// assert_eq!(locksley_figures::median(&[9.0, 1.0, 2.0]), 2.0);
@@ -104,7 +104,7 @@ pub fn median(samples: &[f64]) -> f64 {
     Summary::of(samples).map_or(f64::NAN, |summary| summary.median)
 }
 
-/// A quantile of sorted samples, of which there is one at least.
+/// Returns a quantile of sorted samples, of which there must be at least one.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

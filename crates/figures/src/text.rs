@@ -1,15 +1,15 @@
-//! Numbers as people read them: three digits, and a unit that suits.
+//! Text form of numbers: three significant digits, and a suitable unit.
 
-/// A unit of time that suits a set of numbers.
+/// A unit of time.
 ///
 /// ```
 /// assert_eq!(locksley_figures::Unit::for_seconds(0.0419).name, "ms");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// What is written behind a number.
+    /// The symbol that follows a number.
     pub name: &'static str,
-    /// How many of it make a second.
+    /// The number of these units in a second.
     pub per_second: f64,
 }
 
@@ -33,7 +33,8 @@ const UNITS: [Unit; 4] = [
 ];
 
 impl Unit {
-    /// The largest unit in which this many seconds are at least 1.
+    /// Returns the largest unit in which this many seconds are at least 1, or else nanoseconds. For
+    /// times that are not positive, seconds.
     pub fn for_seconds(seconds: f64) -> Unit {
         let fits = |unit: &&Unit| seconds * unit.per_second >= 1.0;
         if seconds <= 0.0 {
@@ -44,8 +45,8 @@ impl Unit {
     }
 }
 
-/// Three significant digits, or more before the point: `1234` rather than `1.23e3`. What is no
-/// number is a dash.
+/// Formats a number with three significant digits, or more before the point: `1234` rather than
+/// `1.23e3`. A number that is not finite is a dash.
 ///
 /// ```
 /// use locksley_figures::number;
@@ -63,13 +64,13 @@ pub fn number(value: f64) -> String {
     }
     let decimals = (2.0 - magnitude).max(0.0) as usize;
     let text = format!("{value:.decimals$}");
-    // Rounding may have added a digit: 9.999 is 10.0, not 10.00.
+    // Rounding may have added a digit: 9.999 becomes 10.0, not 10.00.
     let rounded: f64 = text.parse().unwrap_or(value);
     let decimals = (2.0 - rounded.abs().log10().floor()).max(0.0) as usize;
     format!("{value:.decimals$}")
 }
 
-/// A time with the unit that suits it.
+/// Formats a time with a suitable unit.
 ///
 /// ```
 /// assert_eq!(locksley_figures::seconds(0.0419), "41.9 ms");
@@ -79,7 +80,7 @@ pub fn seconds(value: f64) -> String {
     format!("{} {}", number(value * unit.per_second), unit.name)
 }
 
-/// Two times with the unit that suits the second.
+/// Formats two times with the unit that suits the second one.
 ///
 /// ```
 /// assert_eq!(locksley_figures::range(0.0417, 0.0423), "41.7–42.3 ms");
@@ -94,7 +95,7 @@ pub fn range(lower: f64, upper: f64) -> String {
     )
 }
 
-/// A ratio.
+/// Formats a ratio.
 ///
 /// ```
 /// assert_eq!(locksley_figures::times(1.934), "1.93×");
@@ -103,7 +104,7 @@ pub fn times(value: f64) -> String {
     format!("{}×", number(value))
 }
 
-/// A number of things, in the singular or the plural.
+/// Formats a number of things, in the singular or the plural.
 ///
 /// ```
 /// use locksley_figures::plural;

@@ -1,4 +1,4 @@
-//! Affinity: the same blocks are swept again and again, each near the worker that has it in cache.
+//! Affinity: sweeps the same blocks repeatedly, each near the worker that has it in its cache.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example affinity
@@ -11,7 +11,7 @@ use locksley::Pool;
 const BLOCKS: usize = 8;
 const SWEEPS: usize = 200;
 
-/// Sweeps all blocks. Returns the time, and how often a block ran on another worker than before.
+/// Sweeps all blocks. Returns the time, and how often a block changed its worker.
 fn sweep(pool: &Pool, blocks: &mut [(Vec<u64>, Option<usize>)]) -> (Duration, usize) {
     let (start, mut moves) = (Instant::now(), 0);
     for _ in 0..SWEEPS {

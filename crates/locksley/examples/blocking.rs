@@ -11,12 +11,12 @@ use locksley::Pool;
 
 const TASKS: usize = 6;
 
-/// Stands for a request to a server, or a file on a slow disk.
+/// Simulates a request to a server, or a read from a slow disk.
 fn fetch() {
     thread::sleep(Duration::from_millis(50));
 }
 
-/// Runs several tasks that each fetch something. Returns how long that takes.
+/// Runs several tasks that each call `fetch`. Returns the time.
 fn run(pool: &Pool, fetch: impl Fn() + Sync) -> Duration {
     let start = Instant::now();
     pool.scope(|s| {

@@ -1,4 +1,4 @@
-//! Cancellation: many tasks search, the first that finds something stops the others.
+//! Cancellation: many tasks search, and the first that finds a number stops the others.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example cancel
@@ -31,7 +31,7 @@ fn main() {
                     tested.fetch_add(1, Ordering::Relaxed);
                     if is_wanted(n) {
                         *found.lock().unwrap() = Some(n);
-                        // Tasks that have not started never will.
+                        // Tasks that have not started will not start.
                         scope.cancel();
                     }
                 }
@@ -43,7 +43,7 @@ fn main() {
     println!("found {found:?} after {tested} of {} numbers", end - start);
     assert!(found.is_some_and(is_wanted));
 
-    // Tasks on their own share a token. A child is cancelled with its parent.
+    // Tasks outside of a scope can use a token. A child is cancelled with its parent.
     let all = CancelToken::new();
     let token = all.child();
     let task = locksley::spawn(move || {

@@ -1,4 +1,4 @@
-//! Dataflow: tasks say what they read and write, and run as early as that allows.
+//! Dataflow: tasks declare what they read and write, and run as early as that allows.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example flow
@@ -16,7 +16,7 @@ fn main() {
         let warmest = f.cumulative(&mut warmest, |most: &mut f64, t: f64| *most = most.max(t));
         let report = f.object(&mut report);
         for tile in &tiles {
-            // Each tile is converted first; then it is added up and searched, in any order.
+            // Each tile is converted first. Then it is added up and searched, in any order.
             f.label("convert").fork(tile.update(), |tile| {
                 tile.iter_mut().for_each(|t| *t = *t * 1.8 + 32.0);
             });
@@ -29,7 +29,7 @@ fn main() {
                     warmest.add(tile.iter().copied().fold(f64::MIN, f64::max));
                 });
         }
-        // Needs all of them.
+        // Waits for all tiles.
         f.label("report").fork(
             (total.read(), warmest.read(), report.write()),
             |(total, warmest, mut report)| {

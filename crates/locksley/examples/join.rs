@@ -1,4 +1,4 @@
-//! Fork and join: a parallel merge sort in a page.
+//! Fork and join: a parallel merge sort.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example join
@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-/// Below this many values a leaf sorts by itself.
+/// Number of values up to which a leaf sorts sequentially.
 const LEAF: usize = 4096;
 
 fn sort(values: &mut [u64], buffer: &mut [u64]) {
@@ -35,7 +35,7 @@ fn merge((mut left, mut right): (&[u64], &[u64]), out: &mut [u64]) {
 
 fn main() {
     let count = 2_000_000;
-    // A multiplication by an odd number puts the values out of order.
+    // Multiplying by a large odd number shuffles the values.
     let values: Vec<u64> = (0..count)
         .map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15))
         .collect();

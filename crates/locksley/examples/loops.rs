@@ -1,5 +1,5 @@
-//! A loop over data, without a chunk size: it splits where a worker is free. Finds the most
-//! frequent remainder of squares.
+//! Loops without a chunk size: they split when a worker is idle. Finds the most frequent remainder
+//! of squares.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example loops
@@ -12,11 +12,11 @@ const MODULUS: usize = 101;
 fn main() {
     let numbers: Vec<u64> = (0..1_000_000).collect();
 
-    // Map and reduce; the order of the parts is that of the data, whichever worker ran them.
+    // Map and reduce. Parts are combined in the order of the data, whichever worker runs them.
     let sum: u64 = numbers.par().map(|&n| n * n % MODULUS as u64).sum();
     println!("the remainders add up to {sum}");
 
-    // Each worker counts for itself; the counts are added where two parts meet.
+    // Each part has counts of its own, which are added when two parts are joined.
     let counts = numbers.par().fold(
         || [0_u64; MODULUS],
         |mut counts, &n| {

@@ -1,5 +1,5 @@
 //! A pool without threads of its own: the thread that builds it is its only worker, and runs tasks
-//! where it waits for them. On WebAssembly without threads every pool is like that.
+//! when it waits for them. On WebAssembly without threads, every pool is like that.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example one_thread
@@ -25,7 +25,7 @@ fn main() {
     println!("fib(20) is {}", fib(20));
     assert_eq!(fib(20), 6765);
 
-    // Nothing runs before this thread waits for it.
+    // No task runs before this thread waits.
     let counter = AtomicUsize::new(0);
     let before = locksley::scope(|scope| {
         for _ in 0..100 {

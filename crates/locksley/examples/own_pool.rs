@@ -1,4 +1,4 @@
-//! A pool of one's own: its size, its names, its strategy, what it does with panics.
+//! Building a pool: its size, thread names, strategy and panic handler.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example own_pool
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     println!("{pool:?}");
 
-    // Inside, the free functions are this pool's.
+    // Inside of `install`, the free functions use this pool.
     let name = pool.install(|| {
         let (left, right) = locksley::join(|| 20, || 22);
         let name = std::thread::current().name().map(str::to_owned);
@@ -41,10 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     pool.spawn_detached(|| panic!("an arrow went astray"));
     println!("the panic handler got: {}", panics.recv()?);
 
-    // A wrong configuration is an error that says what to do.
+    // An invalid configuration is an error, whose message says what to do.
     let error = Pool::builder().workers(1_000_000).build().unwrap_err();
     println!("error: {error}");
 
-    pool.shutdown(); // waits for what was spawned; dropping the pool does the same
+    pool.shutdown(); // waits for spawned tasks; dropping the pool does the same
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How parallel a program is: work, span, and the speed-up that more workers can bring.
+//! A profile shows how parallel a program is: work, span, and the speed-up that more workers allow.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example profile
@@ -16,7 +16,7 @@ fn by_halves(values: &[f64]) -> f64 {
     a + b
 }
 
-/// Adds a tenth up, and only then forks the rest: the same work, and nothing runs in parallel.
+/// Adds up a tenth, and only then forks the rest: the same work, but nothing runs in parallel.
 fn by_tenths(values: &[f64]) -> f64 {
     if values.len() <= 10_000 {
         return values.iter().map(|value| value.sqrt()).sum();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use locksley::Pool;
 
-/// One step of the recorded graph.
+/// Duration of a step of the recorded graph.
 const UNIT: Duration = Duration::from_nanos(200);
 
 fn is_prime(n: u64) -> bool {
@@ -29,7 +29,7 @@ fn primes(range: Range<u64>) -> usize {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // One worker: times without the disturbance of others.
+    // With one worker, others do not disturb the times.
     let pool = Pool::builder().workers(1).build()?;
     let (count, recording) = pool.record(|| primes(0..200_000));
     println!("{count} primes below 200000");

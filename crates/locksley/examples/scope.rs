@@ -1,4 +1,4 @@
-//! A scope: tasks that borrow, and spawn further tasks. Counts the words of some texts.
+//! A scope: tasks that borrow from the caller and spawn further tasks. Counts the words of texts.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example scope
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::Scope;
 
-/// Counts the words of a text; a long one is halved, and its second half becomes another task.
+/// Counts the words of a text. Halves a long text, and spawns a task for the second half.
 fn count<'scope>(text: &'scope str, words: &'scope AtomicUsize, scope: &Scope<'scope>) {
     let mut text = text;
     while text.len() > 1000 {

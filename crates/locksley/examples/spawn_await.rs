@@ -1,4 +1,4 @@
-//! Spawned tasks as futures: any executor can await a handle. `block_on` is the simplest one.
+//! Spawned tasks as futures: any executor can await a handle. `block_on` is the simplest executor.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example spawn_await
@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How many steps the Collatz sequence of `n` takes to 1.
+/// Returns the number of steps of the Collatz sequence from `n` to 1.
 fn collatz(mut n: u64) -> u32 {
     let mut steps = 0;
     while n != 1 {
@@ -16,7 +16,8 @@ fn collatz(mut n: u64) -> u32 {
     steps
 }
 
-/// The number below `limit` with the longest sequence. Its tasks are spawned first, then awaited.
+/// Returns the number below `limit` with the longest sequence, and its length. Spawns all tasks
+/// first, and then awaits them.
 async fn longest(limit: u64) -> (u64, u32) {
     let width = limit.div_ceil(16);
     let tasks: Vec<_> = (0..16)
@@ -45,7 +46,7 @@ fn main() {
     );
     assert_eq!((number, steps), (230_631, 442));
 
-    // Outside of asynchronous code a handle is joined, or looked at.
+    // Outside of asynchronous code, a handle is joined or polled.
     let task = locksley::spawn(|| std::thread::sleep(Duration::from_millis(20)));
     println!("finished at once? {}", task.is_finished());
     task.join();

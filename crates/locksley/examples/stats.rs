@@ -1,4 +1,4 @@
-//! Statistics: what each worker did, and what each strategy makes of the same program.
+//! Statistics: the counts of each worker for the same program under several strategies.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example stats
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .workers(4)
             .strategy(strategy.parse()?)
             .build()?;
-        pool.install(|| ()); // the pool is awake
+        pool.install(|| ()); // wakes the pool
         let before = pool.stats();
         pool.scope(|s| {
             for seed in 0..1000 {

@@ -1,4 +1,4 @@
-//! A timeline: what each worker did when, for https://ui.perfetto.dev.
+//! A timeline of what each worker did, for https://ui.perfetto.dev.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example trace

@@ -1,4 +1,4 @@
-//! Why a pool could not be built, and how a program hears of what is not handed to it.
+//! The error of building a pool, and messages on standard error.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -6,25 +6,25 @@ use std::io::{self, Write};
 use crate::machine::pinning::PinningError;
 use crate::strategy::Strategy;
 
-/// Writes a line to standard error. A program whose standard error is full or closed runs on, where
-/// `eprintln!` would panic. For the drop-in `rayon-core`.
+/// Writes a line to standard error. Unlike `eprintln!`, it does not panic if standard error is full
+/// or closed. Public for the drop-in `rayon-core`.
 #[doc(hidden)]
 pub fn report(message: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(format!("locksley: {message}\n").as_bytes());
 }
 
-/// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
+/// Error of [`Builder::build`](crate::Builder::build). Nothing of the failed pool is left behind.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The number of workers asked for is out of range.
     Workers {
-        /// What was asked for.
+        /// The number that was asked for.
         wanted: usize,
-        /// The most there can be.
+        /// The largest number that is allowed.
         most: usize,
     },
-    /// An environment variable does not say what it should.
+    /// The value of an environment variable is invalid.
     Environment {
         /// The variable.
         name: &'static str,
@@ -33,16 +33,17 @@ pub enum BuildError {
     },
     /// The operating system refused a thread.
     Thread {
-        /// How many had been started.
+        /// Number of workers that had been started.
         started: usize,
-        /// What it said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Workers were to be pinned to a CPU that this process may not use, or to none.
+    /// Workers were to be pinned to a CPU that this process may not use, or to an empty list of
+    /// CPUs.
     Pinning {
-        /// The CPU, if there was one.
+        /// The CPU; `None` if the list was empty.
         cpu: Option<usize>,
-        /// Those that it may use.
+        /// CPUs that the process may use.
         allowed: Vec<usize>,
     },
     /// Workers cannot be pinned on this platform.
@@ -51,22 +52,22 @@ pub enum BuildError {
     Pin {
         /// The CPU it was to be pinned to.
         cpu: usize,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The calling thread, which was to be one of the pool's workers, is one already, of this or
-    /// another pool.
+    /// The calling thread was to become one of the pool's workers, but is already a worker of a
+    /// pool.
     AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,
-    /// A [donor](crate::Builder::donor) was set, and the strategy asks none.
+    /// A [donor](crate::Builder::donor) was set, but the strategy does not consult donors.
     Donor {
         /// The strategy.
         strategy: Strategy,
     },
-    /// Tasks would be dealt to the calling thread, which may never come by.
+    /// With `mode=dedicated`, tasks would be dealt to the calling thread, which may never run them.
     Dedicated,
-    /// The strategy was left out when the program was built.
+    /// The program was built without the requested strategy.
     StrategyLeftOut,
 }
 
@@ -105,18 +106,19 @@ impl fmt::Display for BuildError {
             ),
             BuildError::Donor { strategy } => write!(
                 f,
-                "the strategy {} asks no donor whom to give work to: \
+                "the strategy {} does not consult a donor: \
                  use `sharing`, or leave the donor out",
-                // Not its parameters: what writes those is in no program that only reports errors.
+                // Without its parameters: a program that only reports errors need not contain the
+                // code that formats them.
                 strategy.name()
             ),
             BuildError::Dedicated => f.write_str(
                 "with `mode=dedicated` each task is dealt to one worker, and the calling thread \
-                 may never come by to run it: leave out `use_current_thread`, or the mode",
+                 may never run it: leave out `use_current_thread`, or the mode",
             ),
             BuildError::StrategyLeftOut => f.write_str(
-                "this program was built without the strategy that is asked for: \
-                 use `stealing`, or the feature `strategies`",
+                "this program was built without the requested strategy: \
+                 use `stealing`, or enable the feature `strategies`",
             ),
             BuildError::GlobalExists => {
                 f.write_str("the global pool exists already: configure it before anything uses it")

@@ -1,5 +1,5 @@
-//! A fork-join task runtime: forks that cost a few nanoseconds, waiting that runs only what it
-//! waits for, workers that sleep when there is nothing to do.
+//! A fork-join task runtime. A fork costs a few nanoseconds, a waiting worker runs only tasks that
+//! descend from what it waits for, and workers without work sleep.
 //!
 //! ```
 //! fn fib(n: u64) -> u64 {
@@ -12,32 +12,33 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 //!
-//! The [guide] begins with [first steps](guide::first_steps), has a page for
-//! [rayon's users](guide::from_rayon) with all names, and one of [promises](guide::promises).
+//! The [guide] starts with [first steps](guide::first_steps). It has a page for [users of
+//! rayon](guide::from_rayon), with the counterparts of all names, and one with the library's
+//! [promises](guide::promises).
 //!
-//! # What there is
+//! # Overview
 //!
 //! | to | use |
 //! |---|---|
 //! | run two closures, or more | [`join()`], [`join_context`], [`join!`] |
-//! | the same without looking up the worker | [`Worker::join`], from [`Pool::run`] |
+//! | the same, without a lookup of the thread's worker | [`Worker::join`], from [`Pool::run`] |
 //! | spawn tasks that borrow, and wait for them | [`scope`], [`in_place_scope`], [`scope_fifo`] |
-//! | spawn tasks on their own; join or await them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | spawn `'static` tasks; join or await them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
 //! | loop over data in parallel, without a chunk size | [`mod@par`], [`prelude`] |
-//! | fork tasks that say what they read and write | [`flow()`], [`mod@flow`] |
+//! | fork tasks that declare what they read and write | [`flow()`], [`mod@flow`] |
 //! | run something on every worker | [`broadcast`], [`spawn_broadcast`] |
-//! | let other work go first | [`yield_now`], [`yield_local`] |
+//! | let other jobs run first | [`yield_now`], [`yield_local`] |
 //! | wait for a future | [`block_on`] |
 //! | call something that blocks | [`blocking`] |
-//! | give up early | [`Scope::cancel`], [`CancelToken`] |
+//! | cancel tasks | [`Scope::cancel`], [`CancelToken`] |
 //! | keep a task near its data | [`spawn_near`], [`worker_for_key`] |
-//! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
+//! | create a pool | [`Pool::builder`], [`Pool::install`] |
 //! | choose a scheduler | [`Strategy`], [`policy`] |
-//! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
-//! | see how parallel a program is | [`Pool::profile`] |
+//! | read counters of what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | measure work, span and parallelism | [`Pool::profile`] |
 //! | record a run for the simulator | [`Pool::record`], [`Builder::record`] |
-//! | see who did what when, in Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
-//! | see what the machine looks like | [`topology()`], [`available_cpus`] |
+//! | trace the workers, for Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
+//! | query the machine's topology | [`topology()`], [`available_cpus`] |
 //!
 //! # Where work runs
 //!
@@ -47,9 +48,9 @@
 //! [`Builder::build_global`] asked for. [`shutdown_global`] ends it.
 //!
 //! While a task waits, its worker takes only work that descends from what it waits for, so a task
-//! may hold a lock while it waits ([waiting](guide::waiting)). [`Strategy`] says how work gets to
-//! idle workers ([strategies](guide::strategies)). Panics, forked processes and environment
-//! variables: [promises](guide::promises).
+//! may hold a lock while it waits ([waiting](guide::waiting)). [`Strategy`] determines how work
+//! gets to idle workers ([strategies](guide::strategies)). Panics, forked processes and environment
+//! variables are described under [promises](guide::promises).
 //!
 //! # Features
 //!
@@ -106,7 +107,7 @@ pub use task::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use task::spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 pub use task::yield_now::{Yield, yield_local, yield_now};
 
-/// What parallel loops need in scope: `use locksley::prelude::*;`.
+/// The traits of parallel loops: `use locksley::prelude::*;`.
 pub mod prelude {
     pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParStr, ParVec};
 }

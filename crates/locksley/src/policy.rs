@@ -1,15 +1,15 @@
-//! What a [`Strategy`](crate::Strategy) can be told: whom to steal from, when and how much; when to
-//! give work away, and to whom; to whom to deal.
+//! Policies of a [`Strategy`](crate::Strategy): from which worker to steal, when and how much; when
+//! to give work away, and to which worker; to which worker to deal.
 //!
 //! | for | types |
 //! |---|---|
-//! | whom to steal from | [`Victims`], with any strategy; [`Flexible`] |
-//! | a choice of one's own | [`Balancer`], from [`View`], [`Seeker`], [`Memory`], [`Source`] |
-//! | when and to whom to give, by one's own choice | [`Donor`], from [`Opportunity`] |
+//! | choice of victims | [`Victims`], with any strategy; [`Flexible`] |
+//! | user-defined choice of victims | [`Balancer`], from [`View`], [`Seeker`], [`Memory`], [`Source`] |
+//! | user-defined choice of when and to whom to give | [`Donor`], from [`Opportunity`] |
 //! | when to balance, and how much to take | [`StealHalf`]: [`When`], [`Amount`] |
 //! | when to give work away, and to whom | [`Sharing`]: [`Heuristic`], [`Target`] |
 //! | to whom to deal | [`Dealing`]: [`Oracle`] |
-//! | parameters that check themselves | [`Theta`], [`Mu`], [`Factor`] |
+//! | parameters that are checked on construction | [`Theta`], [`Mu`], [`Factor`] |
 
 #[doc(inline)]
 pub use locksley_policy::{

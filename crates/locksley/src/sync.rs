@@ -1,4 +1,5 @@
-//! The one place that knows whether atomics, locks and threads are the machine's or loom's.
+//! Atomics, locks and threads of std, or of loom under `cfg(loom)`. Only this module chooses
+//! between the two.
 
 #[cfg(loom)]
 use loom as base;
@@ -10,21 +11,21 @@ pub(crate) use base::sync::atomic::{
 };
 pub(crate) use base::sync::{Condvar, Mutex, MutexGuard};
 
-/// The machine's atomics, under loom too: for statics, which loom's cannot be.
+/// Atomics of std, also under loom: for statics, which loom's atomics cannot initialise.
 pub(crate) mod statics {
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) use std::sync::atomic::AtomicUsize;
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 }
 
-/// Locks a mutex whose data no panic can leave half changed.
+/// Locks a mutex and ignores poisoning, for data that no panic can leave half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Waits on a condition variable as long as the condition holds.
+/// Waits on the condition variable `changed` while `condition` holds.
 pub(crate) fn wait_while<'m, T>(
     changed: &Condvar,
     mut guard: MutexGuard<'m, T>,
@@ -37,7 +38,7 @@ pub(crate) fn wait_while<'m, T>(
     guard
 }
 
-/// Lets other threads run, while the caller waits in a loop.
+/// Yields the processor, for a caller that waits in a loop.
 pub(crate) fn give_way() {
     base::thread::yield_now();
 }

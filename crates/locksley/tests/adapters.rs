@@ -52,7 +52,7 @@ mod on_paralight {
                     .map(slow)
                     .find_first(|n| n % 900 == 899);
                 assert_eq!(found, numbers.iter().copied().find(|n| n % 900 == 899));
-                // Blocks come in order, so that what they collect does.
+                // Blocks come in order, and so do their items.
                 let blocks: Vec<Vec<u8>> = numbers
                     .par_iter()
                     .with_thread_pool(&pool)
@@ -72,8 +72,8 @@ mod on_paralight {
         }
     }
 
-    /// Items by value are dropped once: those that are used, those that a search skips, and those
-    /// that come behind a panic.
+    /// Items by value are dropped once: used ones, those that a search skips, and those after a
+    /// panic.
     #[test]
     fn every_item_is_dropped_once() {
         for pool in pools() {

@@ -1,4 +1,4 @@
-//! Corner cases of waiting, of ending and of panicking.
+//! Corner cases of waiting, shutdown and panics.
 
 mod support;
 
@@ -14,16 +14,16 @@ use locksley::{Pool, Strategy, WorkerActivity};
 
 use support::{count, limit, until, until_blocked, until_state};
 
-/// How long a test waits before it calls a wait endless. No test that passes takes so long.
+/// Time after which a wait counts as a hang. No test that passes takes so long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A task that blocks while the pool ends gets its spare, though that one was woken by the end.
+/// A task that blocks while the pool shuts down gets a spare, although the shutdown woke the spare.
 #[test]
 fn spares_are_there_after_the_end() {
     let _limit = limit();
     let pool = Pool::builder().workers(1).build().unwrap();
     let pool: &'static Pool = Box::leak(Box::new(pool));
-    // Calls up a spare, which lies down again.
+    // Calls up a spare, which goes back to sleep.
     pool.install(|| {
         let task = locksley::spawn(|| 7);
         assert_eq!(locksley::block_on(task), 7);
@@ -43,8 +43,8 @@ fn spares_are_there_after_the_end() {
 
 static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// A worker that waits for a handle inside of a join has the join's job in its queue: no worker
-/// that leapfrogs through it takes that, which does not descend from what it waits for.
+/// A worker waits for a handle inside of a join, and has the join's job in its queue. A worker that
+/// leapfrogs must not take that job, which does not descend from the task that it waits for.
 #[test]
 fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
     let _limit = limit();
@@ -64,7 +64,7 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
                 || until(&stolen),
                 || {
                     stolen.store(true, SeqCst);
-                    // The maker waits for this, and has looked for something to run.
+                    // The worker that forked this closure waits, and has looked for a job to run.
                     until_blocked(pool, index);
                 },
             );
@@ -94,7 +94,7 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
     }
 }
 
-/// The same for a thread that is adopted, and forks outside of any job.
+/// The same for an adopted thread that forks outside of any job.
 #[test]
 fn an_adopted_thread_leads_to_nothing_unrelated() {
     let _limit = limit();
@@ -152,7 +152,7 @@ fn an_adopted_thread_leads_to_nothing_unrelated() {
     .unwrap();
 }
 
-/// What a panic carries, which panics itself when it is dropped.
+/// A panic payload that panics when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -211,7 +211,7 @@ fn a_scope_ends_though_payloads_panic() {
     assert_eq!(receive.recv_timeout(LIMIT), Ok(true), "the scope hangs");
 }
 
-/// What its tasks borrow is gone when a scope is left.
+/// A scope waits for all of its tasks, which borrow from its caller, even if panic payloads panic.
 #[test]
 fn no_payload_lets_a_scope_end_early() {
     let _limit = limit();
@@ -226,7 +226,7 @@ fn no_payload_lets_a_scope_end_early() {
         pool.scope(|s| {
             s.spawn(|_| {
                 running.store(true, SeqCst);
-                // Both panics are over, and the scope waits for this task, or was left.
+                // Until both panics are over and the scope waits for this task, or it has returned.
                 until_state(&pool, |state| {
                     bombs.load(SeqCst) == 2 && state.blocked > 0 || left.load(SeqCst)
                 });
@@ -240,7 +240,7 @@ fn no_payload_lets_a_scope_end_early() {
     left.store(true, SeqCst);
     let late = !finished.load(SeqCst);
     std::mem::forget(r);
-    // What the task borrows is there until it is done.
+    // The variables that the task borrows must live until it is done.
     until(&finished);
     assert!(
         !late,
@@ -263,8 +263,8 @@ impl std::future::Future for Wait {
     }
 }
 
-/// A push that wakes the worker it is near to, which has something better to do: one worker runs
-/// the task all the same, though two spin until it has run.
+/// A push with an affinity wakes the preferred worker, which resumes another task instead: another
+/// worker must run the pushed task, since both awake workers spin until it has run.
 #[test]
 fn a_near_push_wakes_a_worker_that_looks() {
     let _limit = limit();
@@ -284,7 +284,7 @@ fn a_near_push_wakes_a_worker_that_looks() {
             until(&ran);
         };
         let pushes = || {
-            // All others sleep, the first one with its waker left.
+            // Until all others sleep, and the first one has stored its waker.
             until_state(&pool, |state| {
                 let awake = [WorkerActivity::Running, WorkerActivity::Searching];
                 awake.map(|activity| count(state, activity)) == [1, 0]

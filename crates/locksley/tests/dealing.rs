@@ -1,5 +1,5 @@
-//! Dealing: what is spawned is dealt to workers, each job still runs once and with its result, and
-//! nothing that was dealt is out of reach.
+//! Dealing: spawned tasks are dealt to workers, each still runs once and returns its result, and
+//! every dealt task is within reach of a worker.
 #![cfg(not(loom))]
 
 mod support;
@@ -12,7 +12,7 @@ use locksley::{Idle, Pool, Strategy, Waiting};
 
 use support::{limit, until, until_asleep};
 
-/// The oracles, and some combinations.
+/// Returns the strategies of all oracles, and some variants.
 fn policies() -> impl Iterator<Item = Strategy> {
     let more = ["dealing:locality,l=2,batch=1", "dealing:adaptive,samples=8"];
     let more = more.map(|text| text.parse().expect("a strategy"));
@@ -71,7 +71,7 @@ fn every_policy_runs_everything_once() {
     }
 }
 
-/// What each task does shows which have run, and how often.
+/// Each task counts its runs.
 #[test]
 fn each_task_runs_once() {
     for strategy in policies() {
@@ -93,15 +93,15 @@ fn each_task_runs_once() {
     }
 }
 
-/// Forks two closures that can only end together.
+/// Forks two closures that can end only together.
 fn meet() {
     let both = Barrier::new(2);
     let (a, b) = locksley::join(|| both.wait(), || both.wait());
     assert_ne!(a.is_leader(), b.is_leader());
 }
 
-/// Of two closures that can only end together one is dealt or fetched, though the worker that has
-/// it waits for it, and deals nothing meanwhile.
+/// Of two closures that can end only together, one is dealt or fetched, although the worker that
+/// forked it waits in the other, and deals nothing meanwhile.
 #[test]
 fn a_fork_whose_maker_is_blocked_is_reached() {
     let _limit = limit();
@@ -113,7 +113,7 @@ fn a_fork_whose_maker_is_blocked_is_reached() {
     }
 }
 
-/// Tasks that were dealt to a worker that is blocked until they are done, which it is not told.
+/// Tasks are dealt to a worker that is blocked until they are done, unknown to the pool.
 #[test]
 fn tasks_whose_consumer_is_blocked_are_reached() {
     let _limit = limit();
@@ -122,7 +122,7 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
             let pool = pool(workers, strategy);
             for _ in 0..5 {
                 let all = Barrier::new(workers);
-                // Each of them is dealt to another worker; the first waits for the last.
+                // Each task is dealt to a different worker, and waits for all others.
                 pool.scope(|s| {
                     for worker in 0..workers {
                         s.spawn_near(worker, |_| {
@@ -147,8 +147,8 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
     }
 }
 
-/// A worker holds a lock while it waits for a task that it dealt; the others' tasks want the lock.
-/// A worker that ran one of those while it waits would never get on.
+/// A worker holds a lock while it waits for a task that it dealt; other tasks want the lock. A
+/// waiter that ran one of those would never go on.
 #[test]
 fn a_waiter_runs_only_what_it_waits_for() {
     for strategy in policies() {
@@ -168,7 +168,7 @@ fn a_waiter_runs_only_what_it_waits_for() {
     }
 }
 
-/// A worker that asks and is not answered fetches, however soon it lies down.
+/// A worker whose request is not answered fetches, however soon it goes to sleep.
 #[test]
 fn who_hardly_looks_around_fetches_too() {
     let _limit = limit();
@@ -182,15 +182,15 @@ fn who_hardly_looks_around_fetches_too() {
     }
 }
 
-/// A pool whose waiters run nothing but their own, and have no spares.
+/// Builds a pool without spares whose waiters run only their own tasks.
 fn strict(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).processors(workers);
     let builder = builder.strategy(strategy).spares(0).depth_limit(0);
     builder.build().expect("the pool starts")
 }
 
-/// A waiter gets back what it dealt to a worker that is blocked until that is done, though it had
-/// better run there.
+/// A waiter gets back a task that it dealt to a worker which is blocked until the task is done,
+/// although the task prefers that worker.
 #[test]
 fn a_waiter_gets_back_what_is_stuck() {
     let _limit = limit();
@@ -216,12 +216,13 @@ fn a_waiter_gets_back_what_is_stuck() {
     }
 }
 
-/// Two workers that get blocked, one after the other, until all that the others can do is done.
+/// Tasks that block two workers, one after the other, until all other tasks are done.
 struct Trap {
     waiter: Option<usize>,
     dealt: AtomicBool,
     done: AtomicUsize,
-    /// Who is blocked first, and to whom that task was dealt: the tasks go round.
+    /// The worker that is blocked first, and the worker that its task was dealt to (tasks are dealt
+    /// in turn).
     first: AtomicUsize,
     dealt_to: AtomicUsize,
     blocked: AtomicUsize,
@@ -232,8 +233,8 @@ impl Trap {
     const TASKS: usize = 96;
     const WORKERS: usize = 3;
 
-    /// The first worker is blocked by its first task, the second one by the first task that it has
-    /// fetched from the buffers of the first one.
+    /// Runs a task. The first worker is blocked by its first task, the second one by the first task
+    /// that was dealt to the same worker and that it has fetched.
     fn task(&self, number: usize) {
         let here = locksley::current_worker_index();
         if here != self.waiter {
@@ -262,8 +263,8 @@ impl Trap {
     }
 }
 
-/// A waiter gets what another one has fetched from a third one's buffer, and not begun; and so
-/// where thieves take half of what there is.
+/// A waiter gets tasks that another worker has fetched from a third one's buffer, but not begun.
+/// The same holds where thieves take half of a queue.
 #[test]
 fn a_waiter_gets_what_another_one_has_fetched() {
     let _limit = limit();
@@ -291,8 +292,7 @@ fn spring_the_trap() {
             s.spawn(move |_| trap.task(number));
         }
         trap.dealt.store(true, Ordering::Release);
-        // The waiter does nothing until both are blocked, or there is nothing left to be blocked
-        // by.
+        // The waiter does nothing until both workers are blocked, or no task is left to block them.
         while trap.blocked.load(Ordering::Acquire) < 2 && !trap.end.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
@@ -324,7 +324,7 @@ fn panics_of_dealt_jobs_reach_who_waits() {
     }
 }
 
-/// A pool that is dropped finishes what was dealt, wherever it lies.
+/// A pool that is dropped runs all dealt tasks, in whichever buffer they are.
 #[test]
 fn the_end_waits_for_what_was_dealt() {
     for strategy in policies() {
@@ -384,7 +384,7 @@ mod counted {
 
     use super::*;
 
-    /// What all have counted: a worker publishes when it runs a job.
+    /// Returns the statistics of all workers. A worker publishes them when it runs a job.
     fn counts(pool: &Pool) -> Vec<WorkerStats> {
         pool.broadcast(|_| ());
         pool.stats().workers().to_vec()
@@ -397,8 +397,9 @@ mod counted {
             .fold(WorkerStats::default(), |sum, one| sum + one)
     }
 
-    /// Theorem 3: what one worker deals to each differs by at most one, but for what it keeps
-    /// because it has nothing else: the first job here, and no other while the others are busy.
+    /// Theorem 3: the numbers of jobs that one worker deals to each worker differ by at most one,
+    /// except jobs that it keeps because it has no other: here the first job, and no other while
+    /// the other workers are busy.
     #[test]
     fn simple_deals_evenly() {
         let pool = pool(4, Strategy::dealing(Oracle::Simple));
@@ -417,14 +418,14 @@ mod counted {
         });
         let during = total(&pool) - before;
         assert!((250..=252).contains(&during.kept), "{during:?}");
-        // What was kept may have been dealt to one who asked.
+        // A kept job may have been dealt later, to a worker that requested work.
         let dealt = 1002 - during.kept;
         assert!(during.dealt >= dealt, "{during:?}");
         assert!(during.dealt <= dealt + during.kept, "{during:?}");
     }
 
     /// A chain of tasks, each of which spawns the next, stays with the worker that runs it, unless
-    /// another one fetches a link of it.
+    /// another worker fetches a link.
     #[test]
     fn a_chain_is_not_dealt() {
         fn link<'s>(scope: &locksley::Scope<'s>, left: usize) {
@@ -437,14 +438,14 @@ mod counted {
             let before = pool.stats().total();
             pool.scope(|scope| link(scope, 1000));
             let during = total(&pool) - before;
-            // What a spare has fetched it keeps uncounted: it has no buffers.
+            // A spare has no buffers, and keeps what it fetches without counting it.
             assert!(during.kept > 0, "{strategy}: {during:?}");
             assert_eq!(during.dealt, 0, "{strategy}: {during:?}");
         }
     }
 
-    /// Spawns tasks near all workers equally. Returns how many ran where they had better, and how
-    /// many there were.
+    /// Spawns tasks near all workers equally. Returns how many ran on their preferred worker, and
+    /// how many were spawned.
     fn near_tasks(pool: &Pool, workers: usize, rounds: usize, tasks: usize) -> (usize, usize) {
         let (hits, spawned) = (AtomicUsize::new(0), AtomicUsize::new(0));
         for _ in 0..rounds {
@@ -467,16 +468,16 @@ mod counted {
         (hits.into_inner(), spawned.into_inner())
     }
 
-    /// Theorem 11: of jobs that want to go everywhere equally at least 1 - 1/L run where they had
-    /// better, and it is they themselves that tell.
+    /// Theorem 11: of jobs whose preferred workers are distributed evenly, a fraction of at least
+    /// 1 - 1/L run there, as counted by the jobs themselves.
     #[test]
     fn locality_hits() {
         for l in [2, 3, 4] {
-            // What is dealt to workers beyond the processors, who sleep, is executed by the others.
+            // With more workers than processors, some sleep, and others run the jobs dealt to them.
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             for workers in [1, 2, 4].into_iter().filter(|&n| n <= processors) {
-                // Where other programs take the processors, a worker may not get to what is dealt
-                // to it: once in several tries it does.
+                // If other programs use the processors, a worker may not get to the jobs dealt to
+                // it in time, so there are several tries.
                 let (rounds, tasks, mut tries) = (20, 600, 0);
                 let (pool, hits, spawned) = loop {
                     tries += 1;
@@ -494,15 +495,15 @@ mod counted {
                     pool.stats()
                 );
                 assert_eq!(counted.near, spawned as u64);
-                // One that was given up to the pool's queue may have come to the right worker all
-                // the same.
+                // A job that was moved to the pool's queue may still have run on its preferred
+                // worker.
                 assert!(counted.hits <= hits as u64, "{counted:?}");
                 assert!(counted.hits * u64::from(l) >= counted.near * u64::from(l - 1));
             }
         }
     }
 
-    /// Affinity is heard of under every oracle, and followed by some.
+    /// Affinity is counted under every oracle, and followed by some.
     #[test]
     fn affinity_is_counted() {
         for strategy in policies() {
@@ -517,19 +518,19 @@ mod counted {
         assert_eq!(total(&stealing).near, 0);
     }
 
-    /// The way of a job from the one who spawns it to the one it was dealt to takes no
-    /// read-modify-write, but for the pool of item lists: one for each list, at either end.
+    /// Moving a job from the worker that spawns it to the worker it is dealt to takes no
+    /// read-modify-write, except for the pool of item lists: one for each list, at either end.
     #[test]
     fn to_deal_and_to_collect_takes_no_compare_and_swap() {
         const JOBS: u64 = 50_000;
-        // For the table of chunks, and for exchanges that fail.
+        // Allows for the table of chunks, and for exchanges that fail.
         const SLACK: u64 = 32;
         let granularity = locksley_queue::pcb::GRANULARITY as u64;
         for strategy in [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE].map(Strategy::dealing)
         {
             let pool = pool(2, strategy);
-            // One deals and one collects; no worker is out of work meanwhile, so none fetches or
-            // sleeps.
+            // One worker deals and one collects. Neither is out of work meanwhile, so none fetches
+            // or sleeps.
             let [ready, dealt, collected] = [const { 2 }; 3].map(Barrier::new);
             let mut costs = pool.broadcast(|context| {
                 let me = context.index();
@@ -541,7 +542,7 @@ mod counted {
                     }
                     let cost = pool.stats().workers()[0] - before;
                     dealt.wait();
-                    // It would help to collect.
+                    // If this worker returned, it would help to collect.
                     collected.wait();
                     return cost;
                 }
@@ -555,7 +556,7 @@ mod counted {
             });
             let (collector, dealer) = (costs.pop().unwrap(), costs.pop().unwrap());
             assert!(dealer.dealt >= JOBS / 4, "{strategy}: {dealer:?}");
-            // A new list takes two: its number, and the count of those that are there.
+            // A new list takes two: for its number, and for the count of lists.
             assert!(
                 dealer.rmws <= 2 * dealer.dealt / granularity + SLACK,
                 "{strategy}: {dealer:?}"
@@ -575,7 +576,7 @@ mod counted {
         }
     }
 
-    /// A fork and a join that no thief asks for take none either.
+    /// A fork and a join without a thief's request take none either.
     #[test]
     fn a_fork_takes_no_compare_and_swap() {
         let pool = pool(1, Strategy::dealing(Oracle::Simple));
@@ -587,7 +588,7 @@ mod counted {
         assert_eq!((cost.rmws, cost.membarriers), (0, 0), "{cost:?}");
     }
 
-    /// A worker that is out of work asks, and gets a fork.
+    /// A worker that is out of work makes a request, and gets a fork.
     #[test]
     fn forks_are_exposed_to_who_asks() {
         let pool = pool(2, Strategy::dealing(Oracle::Simple));
@@ -602,7 +603,7 @@ mod counted {
         }
     }
 
-    /// What was dealt was taken, by its consumer or another one: all workers sleep in the end.
+    /// All dealt jobs are taken, by their consumer or another worker: all workers sleep in the end.
     #[test]
     fn an_idle_pool_sleeps_and_wakes() {
         let _limit = limit();

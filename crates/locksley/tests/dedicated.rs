@@ -75,7 +75,7 @@ fn everything_runs_once() {
     }
 }
 
-/// Theorem 11 with L of infinity. The workers sleep in between, and are woken for it.
+/// Theorem 11 with an infinite L. The workers sleep between the rounds, and are woken.
 #[test]
 fn a_task_runs_where_it_prefers_to_be() {
     let _limit = support::limit();
@@ -119,7 +119,7 @@ fn tasks_are_dealt_evenly_and_stay() {
     assert_eq!(ran.map(AtomicUsize::into_inner), [100; 4]);
 }
 
-/// More tasks than there are items in the lists: the rest runs anywhere.
+/// There are more tasks than items in the lists: the other tasks run anywhere.
 #[test]
 fn more_than_fits_is_run_too() {
     let strategy = "dealing:simple,mode=dedicated,lists=4".parse().unwrap();
@@ -137,8 +137,7 @@ fn more_than_fits_is_run_too() {
     assert_eq!(done.into_inner(), 20_000);
 }
 
-/// Tasks that an exit handler spawns run though another worker, which they could be dealt to, has
-/// left.
+/// Tasks that an exit handler spawns run, although a worker that they could be dealt to has left.
 #[test]
 fn what_exit_handlers_spawn_is_not_dealt() {
     let done = std::sync::Arc::new(AtomicUsize::new(0));
@@ -149,7 +148,7 @@ fn what_exit_handlers_spawn_is_not_dealt() {
             .strategy(dedicated(Oracle::Simple));
         let leaves = AtomicBool::new(false);
         let builder = builder.exit_handler(move |index| {
-            // The other worker is about to leave by then, or leaves later: both must do.
+            // By then the other worker is about to leave, or leaves later: both must work.
             if index == 0 {
                 support::until(&leaves);
             }

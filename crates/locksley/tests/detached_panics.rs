@@ -7,10 +7,10 @@ use std::sync::mpsc;
 
 use locksley::Pool;
 
-/// Set in the child process.
+/// Environment variable that is set in the child process.
 const CHILD: &str = "LOCKSLEY_DETACHED_PANICS_CHILD";
 
-/// Runs `program` in a child process, and returns what came of it; `None` in the child.
+/// Runs `program` in a child process, and returns its output; returns `None` in the child.
 fn child(name: &str, program: impl FnOnce()) -> Option<Output> {
     if std::env::var_os(CHILD).is_some() {
         program();
@@ -80,8 +80,8 @@ fn a_spawned_broadcast_aborts() {
     });
 }
 
-/// Of several tasks that panic, one reaches the caller; the handles of the others are dropped by
-/// its panic, which is reason enough.
+/// Of several tasks that panic, one panic reaches the caller. The other handles are dropped while
+/// it unwinds, and the panics of their tasks do not abort the process.
 #[test]
 fn handles_that_a_panic_drops_are_silent() {
     let name = "handles_that_a_panic_drops_are_silent";

@@ -1,4 +1,4 @@
-//! A user's own choice of when and to whom to give.
+//! User-defined donors: the choice of when to give work, and to whom.
 #![cfg(not(loom))]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Gives to the next worker; counts how often it was asked, and told. May fork meanwhile.
+/// Gives to the next worker, and counts its calls. May fork meanwhile.
 struct Next {
     asked: Arc<AtomicUsize>,
     told: Arc<AtomicUsize>,
@@ -76,7 +76,7 @@ fn a_donor_is_asked_and_told() {
     }
 }
 
-/// Panics when it is asked, and once more when it is dropped after that.
+/// Panics when it is called, and once more when it is dropped after that.
 #[derive(Default)]
 struct Panics {
     asked: bool,

@@ -1,4 +1,4 @@
-//! What the environment says of pools. Each case is a process of its own.
+//! The environment variables of pools. Each case runs in a process of its own.
 #![cfg(all(feature = "stats", feature = "strategies", not(loom)))]
 
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use locksley::{Pool, Strategy};
 
-/// Runs one of the tests below that are marked `ignore` in a process of its own.
+/// Runs one of the ignored tests below in a process of its own.
 fn child(test: &str, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", "--ignored", "--nocapture", test]);
@@ -62,7 +62,7 @@ fn results_are_written_at_exit_if_asked_for() {
     ];
     let output = child("child_join", &environment);
     let errors = text(&output.stderr);
-    // The global pool, and another one, which has ended before.
+    // The global pool, and another one, which ended before.
     assert_eq!(errors.matches("locksley: pool").count(), 2, "{errors}");
     let contents = files.map(|file| {
         let text = std::fs::read_to_string(&file).expect("the file was written");

@@ -1,5 +1,5 @@
-//! Stealing half: jobs go from queue to queue, and each still runs once, and a worker that waits
-//! for it goes on.
+//! Stealing half: jobs move from queue to queue, each still runs once, and a worker that waits for
+//! it goes on.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ fn pool(workers: usize, when: When, amount: Amount) -> Pool {
     builder.build().expect("the pool starts")
 }
 
-/// All combinations of policies.
+/// Returns all combinations of policies.
 fn policies() -> impl Iterator<Item = (When, Amount)> {
     let amounts = |when| Amount::ALL.into_iter().map(move |amount| (when, amount));
     When::ALL.into_iter().flat_map(amounts)
@@ -28,7 +28,8 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// A tree of tasks in which some subtrees are much larger than others; its number of nodes.
+/// Runs a tree of tasks in which some subtrees are much larger than others. Returns the number of
+/// nodes.
 fn lopsided(depth: u32) -> usize {
     if depth == 0 {
         return 1;
@@ -92,7 +93,7 @@ fn more_than_fits_is_run_too() {
     }
 }
 
-/// Forks `jobs` jobs one inside the other, and then calls `inside`.
+/// Forks `jobs` nested jobs, and then calls `inside`.
 fn nested(jobs: usize, job: &(impl Fn() + Sync), inside: &(impl Fn() + Sync)) {
     match jobs {
         0 => inside(),
@@ -102,8 +103,8 @@ fn nested(jobs: usize, job: &(impl Fn() + Sync), inside: &(impl Fn() + Sync)) {
     }
 }
 
-/// A worker forks eight jobs and waits for each. Another takes some: their owner goes on when they
-/// are done.
+/// A worker forks eight jobs and waits for each. Another worker takes some: the owner goes on when
+/// they are done.
 fn forks_are_taken(pool: &Pool) {
     for _ in 0..20 {
         let [occupied, ready, stolen] = [const { AtomicBool::new(false) }; 3];
@@ -124,7 +125,7 @@ fn forks_are_taken(pool: &Pool) {
         };
         pool.install(|| {
             locksley::scope(|s| {
-                // Keeps the other worker until all is forked.
+                // Keeps the other worker busy until all jobs are forked.
                 s.spawn(|_| {
                     occupied.store(true, Ordering::Release);
                     until(&ready);
@@ -137,7 +138,7 @@ fn forks_are_taken(pool: &Pool) {
     }
 }
 
-/// Where waiters leapfrog, joins' jobs go one by one.
+/// If waiters leapfrog, thieves take the jobs of joins one by one.
 #[test]
 fn joins_do_not_move_where_waiters_leapfrog() {
     for waiting in [Waiting::Leapfrog, Waiting::Own] {
@@ -150,14 +151,14 @@ fn joins_do_not_move_where_waiters_leapfrog() {
             assert_eq!(pool.install(|| fib(20)), 6765);
             #[cfg(feature = "stats")]
             assert_eq!(pool.stats().total().batch_stolen, 0, "{}", pool.stats());
-            // This spawns something too, which may move.
+            // This also spawns a task, which may move in a batch.
             forks_are_taken(&pool);
         }
     }
 }
 
-/// Where they take any work, a thief takes half of what is public, runs the oldest, and the rest
-/// runs too.
+/// If waiters take any work, a thief takes half of the public jobs, runs the oldest, and the others
+/// run too.
 #[cfg(feature = "stats")]
 #[test]
 fn joins_move_in_halves_where_waiters_take_any() {
@@ -171,8 +172,8 @@ fn joins_move_in_halves_where_waiters_take_any() {
             forks_are_taken(&pool);
             let ran = std::sync::Mutex::new(Vec::new());
             let job = |number| ran.lock().unwrap().push(number);
-            // The innermost task holds its worker until the other one has taken a batch: what it
-            // has forked is forced from it.
+            // The innermost task keeps its worker until the other one has taken a batch: the thief
+            // has to force the worker's jobs public.
             let wait = || {
                 while pool.stats().total().batch_stolen == 0 {
                     std::thread::yield_now();
@@ -193,7 +194,7 @@ fn joins_move_in_halves_where_waiters_take_any() {
     }
 }
 
-/// [`nested`] jobs that know their numbers, the oldest of which has the largest.
+/// [`nested`] with numbered jobs. The oldest job has the largest number.
 fn numbered(jobs: usize, job: &(impl Fn(usize) + Sync), inside: &(impl Fn() + Sync)) {
     match jobs {
         0 => inside(),
@@ -203,8 +204,8 @@ fn numbered(jobs: usize, job: &(impl Fn(usize) + Sync), inside: &(impl Fn() + Sy
     }
 }
 
-/// A search over a range without end for what lies at the beginning of its second half. A thief
-/// that began with the newest of a batch would search the small end of the range for years.
+/// Searches a huge range for a number at the beginning of its second half. A thief that began with
+/// the newest job of a batch would search the small end of the range for years.
 #[test]
 fn a_search_of_a_large_range_ends() {
     fn search(low: u64, high: u64, wanted: u64, found: &AtomicBool) {
@@ -238,7 +239,7 @@ fn a_search_of_a_large_range_ends() {
 #[test]
 fn batches_are_counted() {
     let pool = pool(2, When::Empty, Amount::Difference);
-    // A worker that has much to give, until a thief has taken several at once.
+    // A worker has many tasks, until a thief has taken several at once.
     pool.install(|| {
         locksley::scope(|s| {
             for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! Handles: where a joined task runs, and what a pool shows of itself meanwhile.
+//! Handles: where a joined task runs, and the pool's state meanwhile.
 #![cfg(not(loom))]
 
 use std::panic::catch_unwind;
@@ -8,12 +8,12 @@ use std::thread;
 
 use locksley::{Builder, JoinHandle, Pool, Waiting, WorkerActivity};
 
-/// A task that lies in the queue of a busy worker, on top of others, runs where it is joined, and
-/// the others do not.
+/// A task that lies in the queue of a busy worker, on top of others, runs on the worker that joins
+/// it, and the others do not.
 #[test]
 fn a_joiner_takes_its_task_out_of_another_workers_queue() {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
-        // Without spares no third worker can take it.
+        // Without spares, no third worker can take the task.
         let builder = Pool::builder().workers(2).waiting(waiting).spares(0);
         let pool = builder.build().unwrap();
         for _ in 0..100 {
@@ -28,7 +28,7 @@ fn a_joiner_takes_its_task_out_of_another_workers_queue() {
                     }
                     let task = || locksley::current_worker_index().unwrap();
                     sender.send(locksley::spawn(task)).unwrap();
-                    // Busy until the other worker has joined it.
+                    // Busy until the other worker has joined the task.
                     over.recv().unwrap();
                 };
                 let join = move || {
@@ -96,7 +96,7 @@ fn the_state_tells_running_blocked_and_idle_workers() {
     while of(WorkerActivity::Blocked) == 0 {
         std::thread::yield_now();
     }
-    // The other one finds nothing to do.
+    // The other worker finds no work.
     while of(WorkerActivity::Asleep) == 0 {
         std::thread::yield_now();
     }
@@ -112,8 +112,8 @@ fn the_state_tells_running_blocked_and_idle_workers() {
     }
 }
 
-/// Spawns a task into a pool that has ended before any thread could run it: the handle refers to
-/// the pool, which must still be there. `end` ends the pool on a thread that ends too.
+/// Spawns a task into a pool that ends before any thread can run it: the handle refers to the pool,
+/// whose memory must stay valid. `end` ends the pool on a thread that ends too.
 fn never_run(end: fn(Builder) -> JoinHandle<i32>) {
     let pool = Arc::new(());
     let kept = pool.clone();
@@ -173,7 +173,7 @@ fn a_pool_whose_tasks_are_done_is_freed() {
     assert_eq!(Arc::strong_count(&pool), 1);
 }
 
-/// The worker that ran the task, and was the last of its pool, may leave while its handle is asked.
+/// The worker that ran the task, the last of its pool, may exit while the handle is polled.
 #[test]
 fn a_task_that_ends_its_pool_has_a_result() {
     for round in 0..2000 {

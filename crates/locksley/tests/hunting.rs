@@ -1,4 +1,4 @@
-//! Whom workers try to steal from, and that a user's own choice does no harm.
+//! The choice of victims: user-defined balancers are called, and faulty ones do no harm.
 #![cfg(not(loom))]
 
 mod support;
@@ -17,7 +17,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Two closures that can only end together: the second must be stolen.
+/// Forks two closures that can end only together: the second must be stolen.
 fn meet() {
     let _limit = support::limit();
     let barrier = Barrier::new(2);
@@ -25,7 +25,7 @@ fn meet() {
     assert_ne!(a.is_leader(), b.is_leader());
 }
 
-/// Gives the pool work until something has happened.
+/// Gives the pool work until `happened` returns `true`.
 fn work_until(pool: &Pool, happened: impl Fn() -> bool) {
     let _limit = support::limit();
     while !happened() {
@@ -39,7 +39,7 @@ fn often() -> Theta {
     Theta::new(OFTEN).unwrap()
 }
 
-/// Calls a closure whenever it is asked.
+/// A balancer that calls a closure.
 struct Asked<F>(F);
 
 impl<F: FnMut(Seeker, &dyn View) -> Option<usize>> Balancer for Asked<F> {
@@ -143,7 +143,7 @@ fn a_balancer_that_panics_is_not_asked_again() {
     let caught = panics.clone();
     let pool = Pool::builder()
         .workers(2)
-        // So there are no spares, which would have balancers of their own.
+        // No spares, which would have balancers of their own.
         .waiting(Waiting::TakeAny)
         .panic_handler(move |_| {
             caught.fetch_add(1, Ordering::Relaxed);
@@ -181,7 +181,7 @@ fn a_balancer_that_cannot_be_made_is_none() {
     pool.install(meet);
 }
 
-/// A balancer is the pool's guest, but may use the pool.
+/// A balancer may use the pool that calls it.
 #[test]
 fn a_balancer_may_fork() {
     let forked = Arc::new(AtomicUsize::new(0));

@@ -1,18 +1,17 @@
-//! Every task runs exactly once, in numbers: leaves of trees of joins, below spawned tasks.
+//! Every task runs exactly once, in large numbers: leaves of trees of joins, below spawned tasks.
 //!
-//! Each strategy runs two to the power of `LOCKSLEY_LEAVES` leaves, 16 unless told otherwise. Each
-//! leaf has a number, and the sum of what is made of the numbers tells a leaf that ran twice from
-//! another that did not run.
+//! Each strategy runs two to the power of `LOCKSLEY_LEAVES` leaves, 16 by default. Each leaf has a
+//! number, and the sum of the numbers' hashes differs if one leaf ran twice and another never.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::{Pool, Strategy};
 
-/// How many tasks are spawned, as a power of two. Each is a tree of joins.
+/// Binary logarithm of the number of spawned tasks. Each is a tree of joins.
 const SPAWNED: u32 = 10;
 
-/// A number that looks like no other one's: the finaliser of SplitMix64.
+/// Returns a hash of the number: the finaliser of SplitMix64.
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +19,8 @@ fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// How many leaves have run below the node with this number, and the sum over them.
+/// Runs the tree below the node with this number. Returns the number of its leaves and the sum of
+/// their hashes.
 fn tree(depth: u32, number: u64) -> (u64, u64) {
     if depth == 0 {
         return (1, mix(number));

@@ -1,4 +1,4 @@
-//! Workers and CPUs.
+//! Pinning of workers to CPUs, and victims by distance.
 #![cfg(all(target_os = "linux", not(loom)))]
 
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// The CPUs that the calling thread may run on, as the kernel says.
+/// Returns the CPUs that the calling thread may run on, in the kernel's notation.
 fn mask_of_this_thread() -> String {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status

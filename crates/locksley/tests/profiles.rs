@@ -1,4 +1,4 @@
-//! What a profile says of a program is right for every way to start tasks.
+//! Profiles are correct for every way to start tasks.
 #![cfg(not(loom))]
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ fn spin(micros: u64) {
     while start.elapsed() < Duration::from_micros(micros) {}
 }
 
-/// How a program's profile looks under every strategy: the structure is always the same.
+/// A program's profile has the same structure under every strategy.
 #[test]
 fn profiles_are_about_the_program() {
     for strategy in Strategy::ALL {
@@ -26,7 +26,7 @@ fn profiles_are_about_the_program() {
                     locksley::join(|| spin(100), || spin(50));
                 });
             });
-            // Before and after the scope, and five parts of its body; four tasks; two closures.
+            // Strands: before and after the scope; six parts of its body; four tasks; two closures.
             assert_eq!(
                 (profile.spawns, profile.strands),
                 (5, 2 + 6 + 4 + 2),
@@ -62,7 +62,8 @@ fn profiles(program: impl Fn() + Sync, check: impl Fn(&locksley::Profile)) {
     }
 }
 
-/// The work is that of `tasks` strands of 300 microseconds, of which two are in a row.
+/// Checks that the work is that of `tasks` strands of 300 microseconds, and the span at least that
+/// of one.
 fn is_wide(profile: &locksley::Profile, tasks: u32) {
     assert_eq!(profile.unordered, 0);
     assert!(profile.work >= tasks * Duration::from_micros(290));
@@ -99,7 +100,7 @@ fn tasks_of_a_flow_wait_for_what_they_need() {
     };
     profiles(program, |profile| {
         is_wide(profile, 6);
-        // Six that start, and six that wait for the first.
+        // Six tasks start, and six wait for the first of them.
         assert_eq!(profile.spawns, 5 + 5, "{profile}");
     });
 }

@@ -1,4 +1,4 @@
-//! What a pool records is the program's structure, whichever worker ran it.
+//! A recording has the program's structure, whichever workers ran it.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// For tasks, which return nothing.
+/// [`fib`] for tasks, which return nothing.
 fn forks(n: u64) {
     fib(n);
 }
@@ -35,7 +35,8 @@ fn recording_pool(workers: usize, strategy: Strategy, waiting: Waiting) -> Pool 
     pool.expect("the pool starts")
 }
 
-/// What a program's structure is recorded as, under every strategy: always the same.
+/// Records a program under every strategy, and asserts that the structure is always the same.
+/// Returns it.
 fn structure(program: impl Fn(&Pool)) -> String {
     let mut first = None;
     for strategy in Strategy::ALL {
@@ -64,7 +65,7 @@ fn record(program: impl FnOnce(&Pool)) -> Recording {
 #[test]
 fn joins_are_recorded_alike_under_every_strategy() {
     let json = structure(|pool| assert_eq!(pool.install(|| fib(13)), 233));
-    // A fork for each number from 2 on: F(14) - 1.
+    // One fork for each call with n of 2 or more: F(14) - 1.
     assert_eq!(json.matches("\"id\"").count(), 3 * 376 + 1);
 }
 
@@ -74,7 +75,7 @@ fn scopes_are_recorded_alike_under_every_strategy() {
         pool.scope(|s| {
             bushes(s, 5);
             locksley::scope(|s| bushes(s, 3));
-            // Out of a join, into the scope around it.
+            // From inside a join, into the scope around it.
             locksley::join(|| s.spawn(|_| forks(4)), || fib(5));
         });
     });
@@ -152,7 +153,7 @@ fn a_panic_ends_a_strand_and_no_more() {
     });
     // fib(2), fib(3), fib(4) and fib(5) fork 1, 2, 4 and 7 times.
     let forks = (1 + 7) + (1 + 7) + 1 + (2 + 4 + 2) + (1 + 1 + 2);
-    // A node that forks names two others behind its own name.
+    // A node that forks has the names of two others after its own.
     let forking = json.lines().filter(|line| line.matches('"').count() == 10);
     assert_eq!(forking.count(), forks);
 }
@@ -176,7 +177,7 @@ fn spawned_tasks_are_recorded_alike_under_every_strategy() {
             locksley::yield_now();
             let near = locksley::spawn_near(1, || locksley::spawn_fifo(|| fib(4)));
             handles.into_iter().for_each(|handle| _ = handle.join());
-            // A task's task, which another strand waits for.
+            // A task of a task, which another strand waits for.
             let (_, inner) = locksley::join(|| fib(2), || near.join());
             locksley::block_on(inner)
         });
@@ -206,7 +207,7 @@ fn a_call_within_the_pool_is_a_part_of_what_calls() {
         pool.install(|| pool.install(|| fib(3)) + pool.run(|_| fib(3)));
     });
     assert_eq!(recording.forks(), 4);
-    // One run: its root and sink, and the rest of each fork.
+    // One run only: one node, and three more for each fork.
     let json = recording.to_json(Duration::MAX);
     assert_eq!(json.matches("\"id\"").count(), 3 * 4 + 1);
 }
@@ -259,8 +260,7 @@ fn a_pool_records_only_if_it_is_told_to() {
     assert!(pool.take_recording().is_none(), "nothing was run");
 }
 
-/// What a program's structure is recorded as by pools that do not record otherwise, under every
-/// strategy.
+/// Like [`structure`], with [`Pool::record`] in pools that do not record otherwise.
 fn structure_of_calls(program: impl Fn() + Sync) -> String {
     let mut first = None;
     for strategy in Strategy::ALL {
@@ -274,7 +274,7 @@ fn structure_of_calls(program: impl Fn() + Sync) -> String {
                 json,
                 "{strategy}"
             );
-            // From within the pool it is the same, and so it is the second time.
+            // A second recording, from inside the pool, is the same.
             let ((), again) = pool.install(|| pool.record(&program));
             assert_eq!(again.to_json(Duration::MAX), json, "{strategy}, again");
             assert!(pool.take_recording().is_none());
@@ -294,7 +294,7 @@ fn a_call_is_recorded_as_a_pool_that_records_does() {
     assert_eq!(structure(|pool| pool.install(program)), json);
 }
 
-/// Whatever a strand does to its worker's pile, its next fork is recorded.
+/// Whatever a strand does to its worker's queue, its next fork is recorded.
 #[test]
 fn no_fork_is_missed_between_other_things() {
     structure_of_calls(|| {

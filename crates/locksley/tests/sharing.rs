@@ -1,4 +1,4 @@
-//! Sharing: busy workers give work to idle ones, each job still runs once, and a worker that waits
+//! Sharing: busy workers give jobs to idle ones, each job still runs once, and a worker that waits
 //! for it goes on.
 #![cfg(not(loom))]
 
@@ -11,7 +11,7 @@ use locksley::{Pool, Strategy, Waiting, WorkerActivity};
 
 use support::{count, limit, until, until_asleep, until_state};
 
-/// The thesis's heuristics, and some combinations with the other policies.
+/// Returns the thesis's heuristics, and some combinations with the other policies.
 fn policies() -> impl Iterator<Item = Strategy> {
     let more = [
         "sharing:greedy,theta_s=0.5,target=spread-back",
@@ -94,8 +94,7 @@ fn more_than_fits_is_run_too() {
     }
 }
 
-/// A worker takes nothing but what it is given or steals, so a panic in a donated job is one in a
-/// job of its donor.
+/// A panic in a donated job reaches the donor, which waits for the job.
 #[test]
 fn panics_of_donated_jobs_reach_the_donor() {
     for strategy in policies() {
@@ -111,8 +110,8 @@ fn panics_of_donated_jobs_reach_the_donor() {
     }
 }
 
-/// A worker forks, and waits until another one runs the fork: so it does not take it back. Its
-/// waiting is of the kind that must be woken.
+/// A worker forks, and does not take the job back before another worker runs it. Then it blocks,
+/// and must be woken.
 #[test]
 fn who_waits_for_a_job_that_another_has_goes_on() {
     let _limit = limit();
@@ -133,7 +132,7 @@ fn who_waits_for_a_job_that_another_has_goes_on() {
     }
 }
 
-/// Affinity is a hint under every strategy, for workers that exist and for others.
+/// Affinity is a hint under every strategy, even if no worker has the index.
 #[test]
 fn tasks_near_a_worker_run_once() {
     for strategy in policies().chain(Strategy::ALL) {
@@ -157,7 +156,7 @@ fn tasks_near_a_worker_run_once() {
     }
 }
 
-/// A worker that sleeps is woken by a letter, if it is the only one who can run what it says.
+/// A targeted job wakes a sleeping worker if that is the only worker that can run it.
 #[test]
 fn a_letter_wakes_who_it_is_for() {
     let _limit = limit();
@@ -178,8 +177,8 @@ fn a_letter_wakes_who_it_is_for() {
     }
 }
 
-/// Where waiters take any work, the newest job itself is offered: a worker that holds an older one
-/// back gives the newer one away.
+/// If waiters take any work, the newest job itself is offered: a worker that keeps an older job
+/// gives the newer one away.
 #[test]
 fn the_newest_is_given_where_waiters_take_any() {
     let _limit = limit();
@@ -193,7 +192,7 @@ fn the_newest_is_given_where_waiters_take_any() {
         })
         .build()
         .expect("the pool starts");
-    // Forks one job inside the other until another worker has begun one, and says which it was.
+    // Forks nested jobs until another worker has begun one, and notes which one it was.
     fn fork(depth: usize, begun: &AtomicUsize) {
         if begun.load(Ordering::Acquire) == 0 && depth < 500 {
             std::thread::yield_now();
@@ -229,7 +228,7 @@ mod counted {
 
     use super::*;
 
-    /// A pool whose workers do not sleep soon, and so are idle when something is to be given away.
+    /// Builds a pool whose workers go to sleep late, so that they can be given work.
     fn wakeful(workers: usize, strategy: Strategy) -> Pool {
         let idle = Idle {
             spins: 1000,
@@ -239,7 +238,7 @@ mod counted {
         builder.idle(idle).build().unwrap()
     }
 
-    /// What all have counted: a worker publishes when it runs a job.
+    /// Returns the sum of all statistics. A worker publishes its own when it runs a job.
     fn total(pool: &Pool) -> WorkerStats {
         pool.broadcast(|_| ());
         pool.stats().total()
@@ -259,7 +258,7 @@ mod counted {
         }
     }
 
-    /// Every offer that a donee took up, or took up too late, was made.
+    /// The numbers of offers, accepted offers and ghosts are consistent.
     fn adds_up(total: WorkerStats, strategy: Strategy) {
         let made = total.offered + total.mailed;
         assert!(total.accepted + total.late <= made, "{strategy}: {total:?}");
@@ -276,7 +275,7 @@ mod counted {
             let strategy = Strategy::sharing(heuristic);
             let total = until_accepted(strategy, || {
                 for _ in 0..1000 {
-                    // There is nothing below the fork, and time for the other to find the offer.
+                    // No older job is queued, and the other worker has time to find the offer.
                     locksley::join(std::thread::yield_now, || ());
                 }
             });
@@ -304,7 +303,7 @@ mod counted {
         }
     }
 
-    /// Where no worker tries to steal, none gives.
+    /// If no worker tries to steal, none gives.
     #[test]
     fn tit_for_tat_without_thieves_gives_nothing() {
         let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
@@ -316,7 +315,7 @@ mod counted {
             (0, 0, 0)
         );
 
-        // Two workers, one of which is kept busy.
+        // Two workers, of which one is kept busy.
         let pool = pool(2, strategy);
         let [occupied, done] = [const { AtomicBool::new(false) }; 2];
         let during = pool.install(|| {
@@ -326,7 +325,7 @@ mod counted {
                     until(&done);
                 });
                 until(&occupied);
-                // Uses up what was asked for so far.
+                // Uses up the requests so far.
                 fib(2);
                 let before = pool.stats();
                 assert_eq!(fib(18), 2584);
@@ -339,7 +338,7 @@ mod counted {
         assert_eq!((during.offered, during.refused), (0, 0), "{during:?}");
     }
 
-    /// Section 5.3.2.2: each attempt to give is paid for by an opportunity to steal.
+    /// Section 5.3.2.2: there are at most as many attempts to give as opportunities to steal.
     #[test]
     fn tit_for_tat_is_paid_for_by_thieves() {
         for workers in [2, 3, 5] {
@@ -357,7 +356,7 @@ mod counted {
         }
     }
 
-    /// Letters are written under `sharing`, and answered.
+    /// Under `sharing`, jobs with an affinity are sent to their worker, and accepted.
     #[test]
     fn affinity_goes_by_mail() {
         let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
@@ -377,7 +376,7 @@ mod counted {
         assert_eq!(pool.stats().total().mailed, 0);
     }
 
-    /// Greedy gives without being asked, unless a thief was faster.
+    /// Greedy gives without a request, unless a thief was faster.
     #[test]
     fn greedy_always_tries() {
         let pool = pool(2, Strategy::sharing(Heuristic::GREEDY));

@@ -1,4 +1,4 @@
-//! What the counters say about programs of which it is known what they do.
+//! The counters of programs with known behaviour.
 #![cfg(all(feature = "stats", not(loom)))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ fn pool(workers: usize, strategy: Strategy) -> Pool {
     builder.build().expect("the pool starts")
 }
 
-/// Waits until the pool's counters fit: what idle workers do takes its time.
+/// Waits until `fits` accepts the pool's counters: idle workers update them with a delay.
 fn wait_until(pool: &Pool, fits: impl Fn(&Stats) -> bool) -> Stats {
     loop {
         let stats = pool.stats();
@@ -30,7 +30,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Two closures that can only end together: the second must be stolen.
+/// Forks two closures that can end only together: the second must be stolen.
 fn meet() {
     let barrier = Barrier::new(2);
     locksley::join(|| barrier.wait(), || barrier.wait());
@@ -58,7 +58,7 @@ fn one_worker_steals_nothing() {
         let pool = Pool::builder()
             .workers(1)
             .strategy(strategy)
-            // No spares either.
+            // No spares.
             .waiting(Waiting::TakeAny)
             .build()
             .unwrap();
@@ -90,7 +90,7 @@ fn what_must_be_stolen_is_counted() {
             }
         });
         let total = (pool.stats() - before).total();
-        // Under `sharing` it may have been given away instead, and under `dealing` dealt.
+        // Under `sharing` the job may have been given away instead, and under `dealing` dealt.
         let moved = total.steals + total.accepted + total.collected;
         assert!(moved >= 1, "{strategy}: {total:?}");
         assert!(total.tasks >= 2, "{strategy}: the root and the stolen one");
@@ -108,7 +108,7 @@ fn attempts_add_up() {
     for strategy in Strategy::ALL {
         let pool = pool(3, strategy);
         pool.install(|| fib(20));
-        // When all sleep, the counters stand still, and nothing is under way.
+        // When all workers sleep, the counters do not change, and no task is under way.
         let still = wait_until(&pool, |stats| {
             std::thread::yield_now();
             *stats == pool.stats()
@@ -198,8 +198,8 @@ fn spares_that_stand_in_are_counted() {
     assert!(stats.workers().len() >= 2, "{stats}");
 }
 
-/// Many tasks that each wait in the middle (rayon issue 854): a worker that takes another one
-/// whenever it waits would stack them all up.
+/// Many tasks that each wait in the middle (rayon issue 854): a worker that takes another task
+/// whenever it waits would stack all of them up.
 fn many_waits(tasks: usize) {
     locksley::scope(|s| {
         for _ in 0..tasks {
@@ -213,14 +213,14 @@ fn many_waits(tasks: usize) {
     });
 }
 
-/// Joins nested so that each is in a stolen closure of the one before.
+/// Nested joins, each in a closure of the previous one that may be stolen.
 fn nested_joins(levels: usize) {
     if levels > 0 {
         locksley::join(std::thread::yield_now, || nested_joins(levels - 1));
     }
 }
 
-/// Scopes nested so that each is in a task of the one before.
+/// Nested scopes, each in a task of the previous one.
 fn nested_scopes(levels: usize) {
     if levels > 0 {
         locksley::scope(|s| {
@@ -240,7 +240,7 @@ fn waits_do_not_stack_up_beyond_the_limit() {
                     .strategy(strategy)
                     .waiting(waiting)
                     .depth_limit(limit)
-                    // For the nesting of the program itself.
+                    // Enough for the nesting of the program itself.
                     .stack_size(64 << 20)
                     .build()
                     .unwrap();
@@ -248,7 +248,7 @@ fn waits_do_not_stack_up_beyond_the_limit() {
                 pool.install(|| nested_joins(2_000));
                 pool.install(|| nested_scopes(2_000));
                 let stats = pool.stats();
-                // Where no spare is left, a waiter takes work rather than stand still.
+                // If no spare is left, a waiter takes any work rather than block.
                 assert!(
                     stats.total().deepest <= limit as u64 || stats.total().no_spare > 0,
                     "{strategy}, {waiting:?}, limit {limit}:\n{stats}"
@@ -259,8 +259,8 @@ fn waits_do_not_stack_up_beyond_the_limit() {
     }
 }
 
-/// The gauge moves: while one worker waits for a closure that the other has, it runs the task
-/// which that closure waits for. No other worker can.
+/// The depth gauge changes: while one worker waits for a closure that the other runs, it runs the
+/// task which that closure waits for. No other worker can.
 #[test]
 fn helping_shows_in_the_depth() {
     for strategy in Strategy::ALL {

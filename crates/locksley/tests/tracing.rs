@@ -1,4 +1,4 @@
-//! What a trace shows is what the workers did, under every strategy.
+//! A trace shows what the workers did, under every strategy.
 #![cfg(all(feature = "stats", not(loom)))]
 
 use std::sync::Barrier;
@@ -16,8 +16,8 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Joins, scopes, tasks on their own, broadcasts, and work that must move: of the two closures each
-/// waits for the other.
+/// Joins, scopes, spawned tasks, broadcasts, and a job that must be stolen: two closures wait for
+/// each other.
 fn mixture(pool: &Pool) {
     pool.install(|| {
         fib(18);
@@ -25,7 +25,7 @@ fn mixture(pool: &Pool) {
         locksley::join(
             || {
                 while !met.load(Ordering::Acquire) {
-                    // Where a worker shows work only when it forks.
+                    // Under some strategies a worker exposes jobs only when it forks.
                     locksley::join(std::thread::yield_now, || ());
                 }
             },
@@ -52,7 +52,8 @@ fn traced(workers: usize, strategy: Strategy, waiting: Waiting, capacity: usize)
     pool.expect("the pool starts")
 }
 
-/// The slices of each thread, outer ones first, as (thread, since, until, name), in nanoseconds.
+/// Returns the slices of each thread, outer ones first, as (thread, since, until, name), in
+/// nanoseconds.
 fn slices(trace: &Trace) -> Vec<(u32, i64, i64, &str)> {
     let nanos = |micros: f64| (micros * 1000.0).round() as i64;
     let mut slices = Vec::new();
@@ -73,7 +74,7 @@ fn count_slices(trace: &Trace, activity: Activity) -> usize {
     slices.filter(|slice| slice.3 == activity.name()).count()
 }
 
-/// Slices do not cut each other, and idle times do not cover work.
+/// Checks that slices nest, and that idle slices do not contain work.
 fn check_nesting(trace: &Trace) {
     let mut around: Vec<(u32, i64, i64, &str)> = Vec::new();
     for slice in slices(trace) {
@@ -91,8 +92,8 @@ fn check_nesting(trace: &Trace) {
     }
 }
 
-/// Each arrow has two ends, on different threads that have names, and the second not before the
-/// first. How many there are of a kind.
+/// Checks that each arrow has two ends, on different threads with names, the second not before the
+/// first. Returns the number of arrows of a kind.
 fn check_arrows(trace: &Trace, kind: Arrow) -> u64 {
     let mut named = Vec::new();
     let (mut left, mut arrived) = (Vec::new(), Vec::new());
@@ -120,8 +121,8 @@ fn check_arrows(trace: &Trace, kind: Arrow) -> u64 {
     left.len() as u64
 }
 
-/// Every arrow leads to a slice, or to where the next one begins: a worker that takes a job right
-/// after another one does so between the two.
+/// Checks that every arrow leads to a slice, or to the point where the next one begins: a worker
+/// may take a job right after another one, between the two slices.
 fn check_landings(trace: &Trace) {
     let slices = slices(trace);
     for event in &trace.events {
@@ -134,8 +135,8 @@ fn check_landings(trace: &Trace) {
     }
 }
 
-/// How many jobs a trace tells of. One that was under way when the last trace was taken goes on
-/// where that ended.
+/// Returns the number of jobs in a trace. A job that was under way when the last trace was taken
+/// goes on where that trace ended, and is not counted again.
 fn count_jobs(trace: &Trace, last: Option<&Trace>) -> u64 {
     let is_work = |slice: &(u32, i64, i64, &str)| slice.3 == Activity::Work.name();
     let before: Vec<_> = last.map(slices).unwrap_or_default();
@@ -147,12 +148,12 @@ fn count_jobs(trace: &Trace, last: Option<&Trace>) -> u64 {
     new.filter(|slice| !goes_on(slice)).count() as u64
 }
 
-/// What the counters say of steals, donations, dealings and jobs.
+/// Returns the counts of steals, donations, dealings and jobs.
 fn counted(stats: WorkerStats) -> [u64; 4] {
     [stats.steals, stats.accepted, stats.collected, stats.tasks]
 }
 
-/// Takes traces until they have told what the counters have counted: the workers go on meanwhile.
+/// Takes traces until their events match the counters: the workers go on meanwhile.
 fn settle(pool: &Pool, what: &str) -> Vec<Trace> {
     let (mut traces, mut told, start) = (Vec::new(), [0; 4], Instant::now());
     loop {
@@ -232,7 +233,7 @@ fn the_workers_rest_is_drawn() {
     );
 }
 
-/// A task that is under way is drawn up to now, and goes on in the next trace.
+/// A task that is under way is drawn up to the present, and goes on in the next trace.
 #[test]
 fn a_trace_can_be_taken_in_the_middle() {
     let pool = traced(2, Strategy::default(), Waiting::default(), 1000);
@@ -263,7 +264,7 @@ fn no_more_is_kept_than_there_is_room_for() {
         }
         let trace = pool.take_trace();
         check_nesting(&trace);
-        // An entry ends at most one slice, and one that is found under way was ended or is open.
+        // An entry ends at most one slice, and a slice found under way was ended or is open.
         let slices = slices(&trace).len();
         assert!(slices <= 2 * (capacity + 3), "{capacity}: {slices}");
         assert!(
@@ -279,7 +280,7 @@ fn no_more_is_kept_than_there_is_room_for() {
     }
 }
 
-/// A thread reads all the time, from a ring that is too small.
+/// A thread reads traces all the time, from a ring that is too small.
 #[test]
 fn reading_beside_the_workers_is_sound() {
     for strategy in Strategy::ALL {

@@ -1,4 +1,4 @@
-//! The system's monotone clock, or what stands for it where there is none.
+//! The system's monotone clock, or a substitute where there is none.
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub use looks::Instant;
 
-/// Microseconds since 1970, if the system knows.
+/// Returns the microseconds since 1970, if the system has a clock.
 pub fn wall_clock() -> Option<u64> {
     if cfg!(all(target_family = "wasm", target_os = "unknown")) {
         return None;
@@ -16,7 +16,8 @@ pub fn wall_clock() -> Option<u64> {
     since.ok()?.as_micros().try_into().ok()
 }
 
-/// A WebAssembly module without a system interface has no time: [`std::time::Instant`] panics.
+/// A substitute for a WebAssembly module without a system interface, where [`std::time::Instant`]
+/// panics.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod looks {
     use std::ops::Sub;
@@ -24,8 +25,8 @@ mod looks {
 
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A count of looks at the clock, each a microsecond later than the one before. So a wait for a
-    /// time ends, and nothing that is measured means anything.
+    /// The number of calls of [`now`](Instant::now), each of which counts as a microsecond. So a
+    /// wait until a time ends, but measured times are meaningless.
     #[derive(Clone, Copy, Debug)]
     pub struct Instant(usize);
 

@@ -1,8 +1,8 @@
-//! Sorting short lists, or such as are almost in order, with little code: each use of the standard
-//! library's sort adds some four kilobytes to a program.
+//! Insertion sort, for lists that are short or almost in order. It needs little code: each use of
+//! the standard library's sort adds some four kilobytes to a program.
 
-/// Sorts a list, given whether one of two items comes before another. Takes quadratic time; linear
-/// if the list is in order.
+/// Sorts a list by `before`, which returns `true` if its first argument comes before the second.
+/// Takes quadratic time, or linear time if the list is in order.
 pub fn sort_by<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         let mut place = end;

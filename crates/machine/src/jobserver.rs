@@ -1,33 +1,35 @@
-//! The jobserver of GNU make: how many jobs the processes of a build run at a time, all together.
+//! The jobserver of GNU make, which limits the number of jobs that all processes of a build run at
+//! a time.
 //!
-//! `make -j8` tells the programs that it runs of a pipe, in `MAKEFLAGS`. Each byte in the pipe is a
-//! job that no process runs. A process runs one job as it is; for each further one it takes a byte
-//! out, and puts the same byte back when it is done. Under make, a worker of a pool works only with
-//! a [`Token`]: the process's own job or a byte from the pipe. It takes one before it looks for
-//! work, and gives it back before it sleeps. What is left when the program exits is given back
-//! then; that of a program which is killed is lost, as the protocol has it.
+//! `make -j8` passes a pipe to the programs that it runs, in `MAKEFLAGS`. Each byte in the pipe is
+//! a job that no process runs. A process may run one job without a byte; for each further job it
+//! takes a byte out, and puts the same byte back when the job is done. Under make, a worker of a
+//! pool works only with a [`Token`]: the process's own job or a byte from the pipe. It takes the
+//! token before it searches for work, and gives it back before it sleeps. Remaining tokens are
+//! given back when the program exits; those of a program that is killed are lost, which the
+//! protocol permits.
 //!
-//! Make opened the pipe such that a read waits, for itself and all of its children. So the pipe is
-//! opened once more, by its name or that of its descriptor, and only this process's reads return at
-//! once. Cargo gives a build script such a pipe in `CARGO_MAKEFLAGS`.
+//! Make has opened the pipe in blocking mode, for itself and all of its children. So the pipe is
+//! opened again, by its name or that of its descriptor, in order that only this process's reads do
+//! not block. Cargo passes such a pipe to build scripts in `CARGO_MAKEFLAGS`.
 
 #[cfg(target_os = "linux")]
 mod pipe;
 
-/// What a worker must hold to work. Dropped, it is given back.
+/// The permission that a worker must hold to work. It is given back when dropped.
 pub struct Token {
     jobserver: Option<&'static Jobserver>,
     held: bool,
 }
 
 impl Token {
-    /// Returns a token that is not held. Without a jobserver it costs nothing to take.
+    /// Returns a token that is not held yet, or, without a jobserver, one that is always held.
     pub fn of(jobserver: Option<&'static Jobserver>) -> Token {
         let held = jobserver.is_none();
         Token { jobserver, held }
     }
 
-    /// Takes the token unless it is held. Returns `true` if it is.
+    /// Takes the token unless it is held. Returns `true` if it is held afterwards.
     #[inline]
     pub fn take(&mut self) -> bool {
         if let (false, Some(jobserver)) = (self.held, self.jobserver) {
@@ -54,7 +56,7 @@ impl Drop for Token {
 #[cfg(target_os = "linux")]
 pub use pipe::Jobserver;
 
-/// Elsewhere than on Linux, none is looked for.
+/// A jobserver, of which there is none except on Linux.
 #[cfg(not(target_os = "linux"))]
 pub enum Jobserver {}
 

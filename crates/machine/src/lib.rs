@@ -1,13 +1,14 @@
-//! What a pool of threads runs on. It knows nothing of pools, tasks or queues.
+//! The machine as a thread pool needs to know it. This crate knows nothing of pools, tasks or
+//! queues.
 //!
-//! | module | what it tells |
+//! | module | contents |
 //! |---|---|
-//! | [`topology`](mod@topology) | which CPUs there are, what they share, which may be used |
-//! | [`pinning`] | which CPU each thread is bound to |
-//! | [`share`] | how many threads have a processor, while quotas and masks change |
-//! | [`jobserver`] | whether make has a job to spare for one more thread |
-//! | [`process`] | which process this is, after a `fork` |
-//! | [`clock`] | the monotone clock, or what stands for it |
+//! | [`topology`](mod@topology) | the CPUs, what they share, and which of them may be used |
+//! | [`pinning`] | binding threads to CPUs |
+//! | [`share`] | the number of threads that have a processor, while quotas and masks change |
+//! | [`jobserver`] | make's jobserver: permission to run another thread |
+//! | [`process`] | detection of `fork`, and values that a forked process creates again |
+//! | [`clock`] | the monotone clock, or a substitute |
 //!
 //! ```
 //! println!("{}", locksley_machine::topology());
@@ -27,5 +28,5 @@ mod windows;
 pub use pinning::{Pinning, UnknownPinning};
 pub use topology::{Available, Level, Topology, available_cpus, topology};
 
-/// Whether the target has threads. WebAssembly has them with the feature `atomics` only.
+/// `true` if the target has threads. WebAssembly has them with the feature `atomics` only.
 pub const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));

@@ -1,4 +1,4 @@
-//! Which CPUs workers are bound to.
+//! Binding workers to CPUs.
 
 use std::fmt;
 use std::io;
@@ -6,18 +6,19 @@ use std::str::FromStr;
 
 use crate::topology::{CpuList, Topology, allowed_now, topology};
 
-/// Which CPU each worker is bound to.
+/// The rule by which workers are bound to CPUs.
 ///
 /// A pinned worker stays where its cache is warm, and its neighbours are known: it steals from them
-/// first. But it cannot get out of the way of other programs; pin where the machine is yours. Only
-/// on Linux and Windows. Where there are more workers than CPUs, the CPUs are dealt out again from
-/// the first. Spare workers, which stand in for waiting ones, may run on any of the pool's CPUs.
+/// first. But it cannot move away from other programs, so pin workers only if no other program uses
+/// the machine. Available on Linux and Windows only. If there are more workers than CPUs, the CPUs
+/// are assigned again from the first. Spare workers, which replace waiting ones, may run on any of
+/// the pool's CPUs.
 ///
 /// | text | meaning |
 /// |---|---|
 /// | `none` | the operating system decides |
-/// | `compact` | near ones first: the threads of a core, the cores of a cache, ... |
-/// | `spread` | far ones first: packages, nodes, caches, cores, and second threads of cores last |
+/// | `compact` | near CPUs first: the threads of a core, the cores of a cache, ... |
+/// | `spread` | far CPUs first: packages, nodes, caches, cores, and second threads of cores last |
 /// | `0-3,8` | these CPUs, in this order |
 ///
 /// ```
@@ -38,7 +39,7 @@ pub enum Pinning {
     Compact,
     /// Far CPUs first.
     Spread,
-    /// These CPUs: the first worker's, the second's, ...
+    /// These CPUs: that of the first worker, of the second, ...
     List(Vec<usize>),
 }
 
@@ -53,7 +54,7 @@ impl fmt::Display for Pinning {
     }
 }
 
-/// A text that names no pinning.
+/// Error for a text that is not a [`Pinning`].
 ///
 /// ```
 /// let error = "everywhere".parse::<locksley_machine::Pinning>().unwrap_err();
@@ -84,7 +85,7 @@ impl FromStr for Pinning {
             "compact" => Ok(Pinning::Compact),
             "spread" => Ok(Pinning::Spread),
             list => {
-                // Part by part: the order counts here.
+                // Parsed part by part, because the order matters here.
                 let parts: Option<Vec<CpuList>> = list.split(',').map(CpuList::parse).collect();
                 let cpus: Vec<usize> = parts
                     .into_iter()
@@ -101,17 +102,17 @@ impl FromStr for Pinning {
     }
 }
 
-/// Why threads cannot be bound to CPUs.
+/// Reason why threads cannot be bound to CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinningError {
-    /// The platform has no call for it.
+    /// The platform does not support it.
     Unsupported,
     /// A CPU is listed that this process may not use, or none is listed.
     NotAllowed {
-        /// The CPU, if there was one.
+        /// The CPU, if one is listed.
         cpu: Option<usize>,
-        /// Those that the process may use.
+        /// The CPUs that the process may use.
         allowed: Vec<usize>,
     },
 }
@@ -210,20 +211,20 @@ pub fn pin_to(_: &[usize]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The CPU that the calling thread is on at the moment, if that can be known.
+/// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub fn here() -> Option<usize> {
-    // SAFETY: the call takes nothing and touches no memory of ours.
+    // SAFETY: the call takes no arguments and touches no memory of this process.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// The CPU that the calling thread is on at the moment, if that can be known.
+/// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(all(windows, not(miri)))]
 pub fn here() -> Option<usize> {
     Some(super::windows::here())
 }
 
-/// The CPU that the calling thread is on at the moment, if that can be known.
+/// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub fn here() -> Option<usize> {
     None

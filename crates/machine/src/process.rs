@@ -1,19 +1,20 @@
-//! Which process this is, and values that a forked process makes anew.
+//! Detection of `fork`, and values that a forked process creates again.
 //!
-//! A forked process has a copy of its parent's memory and none of its threads. A pool in that copy
-//! would wait for workers that do not exist, on locks that a vanished thread may hold. So the
-//! processes are numbered: the handler that `fork` calls in the child raises the number, and a
-//! pool knows the number under which it was built. What lies in a [`PerProcess`] is made anew.
+//! A forked process has a copy of its parent's memory and none of its threads, except the one that
+//! called `fork`. A pool in that copy would wait for workers that do not exist, on locks that such
+//! a worker may hold. So the processes are numbered: the handler that `fork` calls in the child
+//! raises the number, and a pool stores the number of the process that created it. The child
+//! creates the value of a [`PerProcess`] again.
 //!
 //! `exec`, `vfork` and `posix_spawn` call no handler and need none. A process that was copied by
-//! the raw system call `clone` is not noticed.
+//! the raw system call `clone` is not detected.
 
 use std::ptr;
 use std::sync::OnceLock;
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// How many forks lie between this process and the first one that had a pool.
+/// Number of forks between this process and the first one that had a pool.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of this process.
@@ -22,7 +23,7 @@ pub fn generation() -> usize {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Returns the number of this process, which `fork` raises in the child from now on.
+/// Returns the number of this process, and makes `fork` raise it in the child from now on.
 pub fn watched_generation() -> usize {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.swap(true, Ordering::Relaxed) {
@@ -35,13 +36,13 @@ extern "C" fn enter_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Has `handler` run in every child that is forked from now on, on its only thread. It takes no
-/// lock and allocates nothing. If the system has no memory for it, forks go unnoticed; they do
-/// elsewhere than on Linux.
+/// Registers `handler` to run in every child that is forked from now on, on its only thread. The
+/// handler must take no lock and allocate no memory. Forks are not detected if the system has no
+/// memory for the registration, nor on systems other than Linux.
 pub fn on_fork(handler: extern "C" fn()) {
     #[cfg(target_os = "linux")]
-    // SAFETY: a handler is a function of the program, or of a library, with which it is
-    // unregistered should that be unloaded.
+    // SAFETY: the handler is a function of the program, or of a library; in that case it is
+    // unregistered when the library is unloaded.
     unsafe {
         libc::pthread_atfork(None, None, Some(handler));
     }
@@ -49,8 +50,8 @@ pub fn on_fork(handler: extern "C" fn()) {
     let _ = handler;
 }
 
-/// A value for a static, made on first use and made anew in a forked process. Values are never
-/// dropped: a thread may still use one, and those of a parent process may be locked for ever.
+/// A value for a static, which is created on first use, and again in a forked process. Values are
+/// never dropped: a thread may still use one, and those of a parent process may be locked for ever.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     slot: AtomicPtr<Slot<T>>,
@@ -63,7 +64,7 @@ struct Slot<T> {
 }
 
 impl<T> PerProcess<T> {
-    /// Creates it without a value.
+    /// Creates a cell without a value.
     pub const fn new() -> Self {
         PerProcess {
             slot: AtomicPtr::new(ptr::null_mut()),
@@ -78,7 +79,7 @@ impl<T> Default for PerProcess<T> {
 }
 
 impl<T: Send + Sync> PerProcess<T> {
-    /// The slot at this address, if it is one of this process.
+    /// Returns the slot at this address, if it was created in this process.
     fn of_this_process(slot: *mut Slot<T>) -> Option<&'static Slot<T>>
     where
         T: 'static,
@@ -87,7 +88,7 @@ impl<T: Send + Sync> PerProcess<T> {
         unsafe { slot.as_ref() }.filter(|slot| slot.generation == generation())
     }
 
-    /// The slot of this process, which is created if there is none.
+    /// Returns the slot of this process, and creates it if there is none.
     fn slot(&self) -> &'static Slot<T>
     where
         T: 'static,
@@ -105,7 +106,7 @@ impl<T: Send + Sync> PerProcess<T> {
                 .slot
                 .compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire);
             if let Err(now) = race {
-                // SAFETY: it was made above, and no other thread has seen it.
+                // SAFETY: the slot was created above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(fresh) });
                 seen = now;
             } else {
@@ -114,7 +115,7 @@ impl<T: Send + Sync> PerProcess<T> {
         }
     }
 
-    /// Returns the value, if it was made in this process.
+    /// Returns the value, if it was created in this process.
     pub fn get(&self) -> Option<&'static T>
     where
         T: 'static,
@@ -124,7 +125,7 @@ impl<T: Send + Sync> PerProcess<T> {
             .get()
     }
 
-    /// Returns the value, which `make` makes if there is none.
+    /// Returns the value, and creates it with `make` if there is none.
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &'static T
     where
         T: 'static,
@@ -140,7 +141,7 @@ impl<T: Send + Sync> PerProcess<T> {
         self.slot().value.set(value)
     }
 
-    /// Forgets the value and returns it: the next use makes another one.
+    /// Removes the value and returns it: the next use creates another one.
     pub fn remove(&self) -> Option<&'static T>
     where
         T: 'static,

@@ -1,41 +1,40 @@
-//! How many of a pool's workers have a processor, while that changes.
+//! The number of a pool's workers that have a processor, which can change.
 //!
-//! A container's quota or the affinity mask may be changed while a program runs. Workers for which
-//! there is no processor any more would only take time from the others, and use up a quota sooner.
-//! So a pool looks once a second how many processors there are, and if there are fewer than there
-//! were before, workers beyond their share hold back before they take a job. So do workers for
-//! which make has no job (`jobserver`).
+//! A container's quota or the affinity mask may be changed while a program runs. Workers without a
+//! processor would only take time from the others, and use up a quota sooner. So a pool checks once
+//! a second how many processors there are. If there are fewer than before, the workers in excess
+//! hold back before they take a job. So do workers for which make has no job (`jobserver`).
 //!
-//! They are not shut out, because a task may wait for one that only such a worker is free to run. A
-//! worker that holds back sleeps for [`PAUSE`] at a time, and goes on only as long as the process
-//! uses the processors that there are for it; and no longer than `LONGEST`.
+//! They are not stopped, because a task may wait for another one that only such a worker is free to
+//! run. A worker that holds back sleeps for [`PAUSE`] at a time. It continues to hold back only as
+//! long as the process uses the processors that it has, and no longer than `LONGEST`.
 
 use std::time::Duration;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How long it is between two looks.
+/// Time between two checks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How long a worker beyond the share sleeps at a time.
+/// Time for which a worker that holds back sleeps at a time.
 pub const PAUSE: Duration = Duration::from_millis(20);
 
-/// After how long such a worker takes a job even if all processors are in use: what uses them may
-/// be other threads of the program, or tasks that wait for that job.
+/// Time after which such a worker takes a job even if all processors are in use: other threads of
+/// the program may use them, or tasks that wait for that job.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// How many workers have a processor.
+/// The number of workers that have a processor.
 pub struct Share {
-    /// The most processors that there were at any look; 0 before the first. The pool does not look
-    /// when it is built: a program that ends soon had better not ask.
+    /// The largest number of processors at any check; 0 before the first. There is no check when
+    /// the pool is built, to spare programs that end soon the system calls.
     most: AtomicUsize,
-    /// How many workers the pool has.
+    /// Number of workers of the pool.
     size: usize,
-    /// How many of them have a processor.
+    /// Number of workers that have a processor.
     active: AtomicUsize,
-    /// How many processors there were at the last look.
+    /// Number of processors at the last check.
     processors: AtomicUsize,
-    /// When to look again, in nanoseconds of the pool's clock.
+    /// Time of the next check, in nanoseconds of the pool's clock.
     next: AtomicU64,
 }
 
@@ -51,18 +50,19 @@ impl Share {
         }
     }
 
-    /// How many workers have a processor.
+    /// Returns the number of workers that have a processor.
     #[inline]
     pub fn active(&self) -> usize {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// How many processors the workers that have one share.
+    /// Returns the number of processors that these workers share.
     pub fn processors(&self) -> usize {
         self.active().min(self.processors.load(Ordering::Relaxed))
     }
 
-    /// Asks `processors` how many there are, if that has not been done for a second before `now`.
+    /// Calls `processors` for the number of processors, if the last check was a second or more
+    /// before `now`.
     pub fn look(&self, now: u64, processors: impl FnOnce() -> usize) {
         let next = self.next.load(Ordering::Relaxed);
         if now < next {
@@ -85,38 +85,38 @@ impl Share {
 /// A worker that holds back. Times are in nanoseconds of the pool's clock.
 pub struct Hold {
     begun: u64,
-    /// When it last looked, and what the process had used by then.
+    /// Time of the last check, and what the process had used by then.
     looked: (u64, Usage),
 }
 
 impl Hold {
-    /// Begins to hold a worker back.
+    /// Creates the state of a worker that begins to hold back.
     pub fn begin(now: u64) -> Hold {
         let looked = (now, Usage::now().unwrap_or_default());
         Hold { begun: now, looked }
     }
 
-    /// Returns `true` if the worker goes on holding back: so many processors were in use since the
-    /// last look.
+    /// Returns `true` if the worker is to continue to hold back: `processors` processors were in
+    /// use since the last check.
     pub fn goes_on(&mut self, now: u64, processors: usize) -> bool {
         Usage::now().is_some_and(|usage| self.is_crowded(now, usage, processors))
     }
 
-    /// The same, for a process that has used so much in all.
+    /// As [`goes_on`](Self::goes_on), given the process's total usage.
     fn is_crowded(&mut self, now: u64, usage: Usage, processors: usize) -> bool {
         let (then, before) = std::mem::replace(&mut self.looked, (now, usage));
         let processors = processors as u64;
         // Half a processor is not enough for one more worker.
         let used = 2 * usage.time.saturating_sub(before.time);
         let in_use = used >= (now - then) * (2 * processors).saturating_sub(1);
-        // Where other processes take their turns, the threads want more than they get.
+        // If other processes preempt the threads, these need more time than they get.
         let taken_away = usage.preemptions.saturating_sub(before.preemptions) >= processors;
         (in_use || taken_away) && now - self.begun < nanoseconds(LONGEST)
     }
 }
 
-/// What this process has used: processor time in nanoseconds, and how many times a processor was
-/// taken away from one of its threads.
+/// Usage of this process: processor time in nanoseconds, and the number of times that one of its
+/// threads was preempted.
 #[derive(Clone, Copy, Default)]
 struct Usage {
     time: u64,
@@ -124,7 +124,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// What the system tells, if it does.
+    /// Returns the usage, if the system provides it.
     fn now() -> Option<Usage> {
         #[cfg(all(target_os = "linux", not(miri)))]
         {
@@ -150,9 +150,9 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How many of `size` workers, for which there were up to `most` processors, have one of those that
-/// there are `now`: all, unless there are fewer; then as many as before for each of them, and one
-/// at least.
+/// Returns how many of `size` workers have a processor, if there were up to `most` processors
+/// before and are `now` processors: all, unless there are fewer than before; then in the same
+/// proportion, and at least one.
 fn share(size: usize, most: usize, now: usize) -> usize {
     if now >= most {
         return size;

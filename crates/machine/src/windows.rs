@@ -1,7 +1,7 @@
-//! What Windows says about processors: the first 64 of them, a processor group.
+//! Processors under Windows: the up to 64 processors of a processor group.
 //!
-//! A process on a larger machine is in one group unless it asks for others, and the calls here
-//! are about its group.
+//! A process on a larger machine is in one group unless it asks for others, and the calls used here
+//! refer to its group.
 
 use std::ffi::c_void;
 use std::fmt::Write;
@@ -21,12 +21,12 @@ unsafe extern "system" {
     fn GetLogicalProcessorInformation(out: *mut Relation, bytes: *mut u32) -> i32;
 }
 
-/// `SYSTEM_LOGICAL_PROCESSOR_INFORMATION`: processors, and what they share.
+/// `SYSTEM_LOGICAL_PROCESSOR_INFORMATION`: a set of processors, and what they share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Relation {
     mask: usize,
-    /// What is shared: 0 a core, 1 a NUMA node, 2 a cache, 3 a package.
+    /// The shared unit: 0 a core, 1 a NUMA node, 2 a cache, 3 a package.
     kind: u32,
     /// A node's number; or a cache's level, associativity, line, size and type.
     detail: [u64; 2],
@@ -41,16 +41,16 @@ const _: () = assert!(
         }
 );
 
-/// The processors of a mask.
+/// Returns the processors of a mask.
 fn cpus(mask: usize) -> Vec<usize> {
     let bits = 0..usize::BITS as usize;
     bits.filter(|bit| mask >> bit & 1 == 1).collect()
 }
 
-/// The processors that this process may use; `None` if it is in several groups.
+/// Returns the processors that this process may use, or `None` if it is in several groups.
 pub(crate) fn allowed() -> Option<Vec<usize>> {
     let (mut own, mut system) = (0, 0);
-    // SAFETY: both masks are there to be written to.
+    // SAFETY: both pointers are to masks that the call may write.
     let answer = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut own, &mut system) };
     (answer != 0 && own != 0).then(|| cpus(own))
 }
@@ -69,18 +69,19 @@ pub(crate) fn pin_to(list: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
-/// The processor that the calling thread is on at the moment.
+/// Returns the processor on which the calling thread runs at the moment.
 pub(crate) fn here() -> usize {
-    // SAFETY: the call takes nothing and touches no memory of ours.
+    // SAFETY: the call takes no arguments and touches no memory of this process.
     unsafe { GetCurrentProcessorNumber() as usize }
 }
 
 fn relations() -> Vec<Relation> {
     let mut bytes = 0;
-    // SAFETY: no room is offered, so nothing is written but the number of bytes.
+    // SAFETY: the buffer is empty, so only the number of bytes is written.
     unsafe { GetLogicalProcessorInformation(std::ptr::null_mut(), &mut bytes) };
     let mut found = vec![Relation::default(); bytes as usize / size_of::<Relation>()];
-    // SAFETY: there is room for as many bytes as the call is told; any bytes are a `Relation`.
+    // SAFETY: the buffer has as many bytes as the call is told, and any bytes are a valid
+    // `Relation`.
     let answer = unsafe { GetLogicalProcessorInformation(found.as_mut_ptr(), &mut bytes) };
     if answer == 0 {
         return Vec::new();
@@ -89,7 +90,7 @@ fn relations() -> Vec<Relation> {
     found
 }
 
-/// The machine as the lines that [`Topology::from_listing`](super::topology::Topology) reads.
+/// Returns the machine as lines for [`Topology::from_listing`](super::topology::Topology).
 pub(crate) fn listing() -> String {
     listed(&relations(), allowed())
 }
@@ -115,7 +116,7 @@ fn listed(relations: &[Relation], allowed: Option<Vec<usize>>) -> String {
                 0 => writeln!(text, "cpu/cpu{cpu}/topology/core_cpus_list:{list}"),
                 3 => writeln!(text, "cpu/cpu{cpu}/topology/package_cpus_list:{list}"),
                 2 => {
-                    // Level and type tell the caches of a processor apart.
+                    // Level and type distinguish the caches of a processor.
                     let level = low as u8;
                     let instructions = high as u32 == 1;
                     let cache = usize::from(level) * 2 + usize::from(instructions);

@@ -1,10 +1,11 @@
-//! Two clocks. A busy machine takes the processor away for milliseconds at a time, which is as long
-//! as a sample: the thread's own clock stands still meanwhile.
+//! Two clocks: wall time and the processor time of a thread. On a busy machine a thread loses its
+//! processor for milliseconds at a time, which is as long as a sample; its own clock stands still
+//! meanwhile.
 
 use std::time::{Duration, Instant};
 
-/// The processor time of the calling thread, from a start on. Where the system has no such
-/// clock, the time on the wall.
+/// The processor time of the calling thread since a start. On systems without such a clock, wall
+/// time.
 ///
 /// ```
 /// let clock = locksley_measure::ThreadClock::start();
@@ -14,21 +15,23 @@ use std::time::{Duration, Instant};
 pub struct ThreadClock(Duration);
 
 impl ThreadClock {
-    /// Starts counting.
+    /// Starts the clock.
     pub fn start() -> ThreadClock {
         ThreadClock(now())
     }
 
-    /// What the thread has used since the start, in which it was this very thread.
+    /// Returns the processor time that the thread has used since the start. To be called by the
+    /// thread that started the clock.
     pub fn elapsed(&self) -> Duration {
         now().saturating_sub(self.0)
     }
 }
 
-/// The time on the wall, for workloads of several threads.
+/// Wall time, for workloads of several threads.
 pub type WallClock = Instant;
 
-/// The processor time that all threads of this process have used, where the system can tell.
+/// Returns the processor time that all threads of this process have used, if the system has such a
+/// clock.
 ///
 /// ```
 /// assert!(locksley_measure::clock::process() <= locksley_measure::clock::process());
@@ -42,7 +45,8 @@ pub fn process() -> Option<Duration> {
     ))
 }
 
-/// The processor time that all threads of this process have used, where the system can tell.
+/// Returns the processor time that all threads of this process have used, if the system has such a
+/// clock.
 #[cfg(not(unix))]
 pub fn process() -> Option<Duration> {
     None

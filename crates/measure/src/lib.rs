@@ -2,11 +2,11 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | let contenders take turns | [`runner`] |
+//! | measure contenders in interleaved rounds | [`runner`] |
 //! | run a program on Locksley or on a rival | [`runtimes`] |
 //! | summarise samples | [`Summary`] |
-//! | tell the outcome, and how far the run is | [`table`], [`Progress`] |
-//! | say where the numbers come from | [`Machine`] |
+//! | print results and progress | [`table`], [`Progress`] |
+//! | describe the machine of a measurement | [`Machine`] |
 
 #![forbid(unsafe_code)]
 

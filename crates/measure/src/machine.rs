@@ -1,4 +1,4 @@
-//! Where the numbers come from: without this they say little.
+//! A description of the machine, without which measurements say little.
 
 use std::fmt;
 use std::fs;
@@ -15,26 +15,27 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// The processor's name.
+    /// Name of the processor.
     pub cpu: String,
-    /// How many of them this process may use.
+    /// Number of processors that this process may use.
     pub cores: usize,
     /// The operating system.
     pub os: String,
-    /// Its kernel's version.
+    /// Version of the kernel.
     pub kernel: String,
-    /// The compiler.
+    /// Version of the compiler.
     pub rustc: &'static str,
-    /// The load of the last minute when the run began: others may have been using the machine.
+    /// Load average of the last minute when the run began: other programs may have used the
+    /// machine.
     pub load: Option<f64>,
-    /// Whether `membarrier` can be had.
+    /// `membarrier` if it is available, otherwise `fences`.
     pub barrier: &'static str,
-    /// Whom we are compared with, and in which versions.
+    /// Names and versions of the rivals.
     pub rivals: Vec<&'static str>,
 }
 
 impl Machine {
-    /// Describes this machine, as it is now, and these rivals.
+    /// Describes this machine in its current state, and these rivals.
     pub fn here(rivals: &[&str]) -> Machine {
         let unknown = || "unknown".to_owned();
         Machine {
@@ -84,7 +85,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The value of the first line of a file that begins with `key`.
+/// Returns the value in the first line of a file that begins with `key`.
 fn field(file: &str, key: &str, separator: char) -> Option<String> {
     value(&fs::read_to_string(file).ok()?, key, separator)
 }

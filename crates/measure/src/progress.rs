@@ -1,4 +1,4 @@
-//! Tells a waiting person how far the run is, on stderr.
+//! Shows the progress of a run on stderr.
 
 use std::io::{IsTerminal, stderr};
 
@@ -14,12 +14,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
-    /// Starts to measure something with `steps` to go.
+    /// Starts the progress of a measurement with `steps` steps.
     pub fn start(name: &str, steps: u64) -> Progress {
         Progress::of(name, &format!("measuring {name}"), steps)
     }
 
-    /// Starts to do something else.
+    /// Starts the progress of something other than a measurement.
     pub fn doing(what: &str, steps: u64) -> Progress {
         Progress::of(what, what, steps)
     }
@@ -38,7 +38,7 @@ impl Progress {
         ))
     }
 
-    /// One step is done.
+    /// Advances by one step.
     pub fn step(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);

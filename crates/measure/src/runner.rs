@@ -1,8 +1,8 @@
-//! Contenders take turns.
+//! Measures contenders in interleaved rounds.
 //!
-//! A run has rounds. In each, every contender gives one short sample, in an order that is
-//! shuffled anew, so that a disturbance of the machine hits all alike, and a ratio of two samples
-//! of one round is of times that were taken within milliseconds of each other.
+//! A run has rounds. In each round every contender gives one short sample, in a newly shuffled
+//! order. So a disturbance of the machine affects all contenders alike, and the ratio of two
+//! samples of one round compares times that were taken within milliseconds of each other.
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -40,47 +40,47 @@ use crate::stats::{Summary, median, number};
 use crate::table::Table;
 use crate::verify::Wrong;
 
-/// How long a run is. See the [module](self) for an example of all that is here.
+/// The length and extent of a run. See the [module](self) for an example.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How many samples each contender gives.
+    /// Number of samples per contender.
     pub rounds: usize,
-    /// About how long a sample takes.
+    /// Approximate duration of a sample.
     pub sample: Duration,
-    /// How many operations the first attempt at that has.
+    /// Number of operations of the first attempt at calibrating a sample.
     pub first: u64,
-    /// Where the shuffling starts.
+    /// Seed of the shuffling.
     pub seed: u64,
-    /// No further round begins after so long; the first one always does.
+    /// Time after which no further round begins; the first round always runs.
     pub limit: Option<Duration>,
-    /// Only the results matter.
+    /// Set if only the correctness of the results matters, not the times.
     pub quick: bool,
-    /// Only what has this in its name is measured.
+    /// If set, only workloads whose names contain this text are measured.
     pub only: Option<String>,
 }
 
-/// What one turn of a contender gave.
+/// The result of one turn of a contender.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// How long the operations took, all together.
+    /// Total time of the operations.
     pub elapsed: Duration,
-    /// How many operations there were.
+    /// Number of operations.
     pub operations: u64,
-    /// What else the workload counts; see [`Workload::note`].
+    /// A further value that the workload counts; see [`Workload::note`].
     pub note: f64,
 }
 
 impl Sample {
-    /// Nanoseconds per operation.
+    /// Returns the time per operation in nanoseconds.
     pub fn nanoseconds(&self) -> f64 {
         self.elapsed.as_secs_f64() * 1e9 / self.operations as f64
     }
 }
 
-/// Does at least that many operations, times them, and checks what came out.
+/// A function that does at least this many operations, times them, and checks the results.
 type Turn<'a> = Box<dyn FnMut(u64) -> Result<Sample, Wrong> + 'a>;
 
-/// One who takes part in a workload.
+/// A contender: one implementation of a workload.
 pub struct Contender<'a> {
     name: &'a str,
     turn: Turn<'a>,
@@ -93,7 +93,7 @@ impl fmt::Debug for Contender<'_> {
 }
 
 impl<'a> Contender<'a> {
-    /// A contender by its name in tables and bars.
+    /// Creates a contender with its name in tables and progress bars.
     pub fn new(
         name: &'a str,
         turn: impl FnMut(u64) -> Result<Sample, Wrong> + 'a,
@@ -105,49 +105,49 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// One thing that every contender does.
+/// A task that every contender performs.
 #[derive(Debug)]
 pub struct Workload<'a> {
-    /// Its name in tables, bars and JSON.
+    /// Name in tables, progress bars and JSON.
     pub name: &'a str,
-    /// What is done, and what one operation is.
+    /// Description of the task, and of what one operation is.
     pub about: &'a str,
-    /// Whose time is 1.
+    /// Name of the contender to which the others are compared: its time counts as 1.
     pub reference: &'a str,
-    /// What [`Sample::note`] counts, if anything.
+    /// What [`Sample::note`] counts, if it is used.
     pub note: Option<&'a str>,
-    /// Who takes part.
+    /// The contenders.
     pub contenders: Vec<Contender<'a>>,
 }
 
 /// The samples of one contender, in the order of the rounds.
 #[derive(Clone, Debug)]
 pub struct Series<'a> {
-    /// Its name.
+    /// Name of the contender.
     pub contender: &'a str,
-    /// Nanoseconds per operation.
+    /// Times per operation in nanoseconds.
     pub samples: Vec<f64>,
-    /// What else was counted.
+    /// The notes of the samples.
     pub notes: Vec<f64>,
 }
 
-/// What came out of a workload.
+/// The result of a workload.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
     /// The workload's name.
     pub name: &'a str,
-    /// What was done, and what one operation is.
+    /// Description of the task, and of what one operation is.
     pub about: &'a str,
-    /// Whose time is 1.
+    /// Name of the contender to which the others are compared: its time counts as 1.
     pub reference: &'a str,
-    /// What the notes count, if anything.
+    /// What the notes count, if they are used.
     pub note: Option<&'a str>,
     /// Each contender's samples, in the order of the workload.
     pub series: Vec<Series<'a>>,
 }
 
 impl Default for Plan {
-    /// Many short samples of everything.
+    /// Many short samples of all workloads.
     fn default() -> Plan {
         Plan {
             rounds: 80,
@@ -169,12 +169,12 @@ impl Plan {
 }
 
 impl<'a> Workload<'a> {
-    /// The contenders' names.
+    /// Returns the contenders' names.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         self.contenders.iter().map(|contender| contender.name)
     }
 
-    /// One turn of one contender; nothing if there is no such contender.
+    /// Runs one turn of a contender. Returns `None` if there is no such contender.
     pub fn turn(&mut self, name: &str, operations: u64) -> Option<Result<Sample, Wrong>> {
         let contender = self
             .contenders
@@ -183,7 +183,7 @@ impl<'a> Workload<'a> {
         Some((contender.turn)(operations))
     }
 
-    /// Lets the contenders take turns.
+    /// Measures the contenders in interleaved rounds.
     ///
     /// # Errors
     ///
@@ -192,8 +192,9 @@ impl<'a> Workload<'a> {
         self.run_watched(plan, |_, _| ())
     }
 
-    /// The same; each sample is shown as soon as it is there, with the number of its contender. So
-    /// a run that ends early keeps what came before.
+    /// Like [`run`](Workload::run), but calls `watch` with each sample as soon as it is there, and
+    /// with the index of its contender. So a run that ends early keeps the samples that came
+    /// before.
     ///
     /// # Errors
     ///
@@ -247,7 +248,7 @@ impl<'a> Workload<'a> {
     }
 }
 
-/// How many operations fill a sample.
+/// Returns the number of operations that fill a sample.
 fn calibrate(turn: &mut Turn<'_>, plan: &Plan) -> Result<u64, Wrong> {
     let (mut operations, target) = (plan.first.max(1), plan.sample);
     loop {
@@ -261,7 +262,8 @@ fn calibrate(turn: &mut Turn<'_>, plan: &Plan) -> Result<u64, Wrong> {
 }
 
 impl Measured<'_> {
-    /// The median ratio of a contender's time to another's; nothing if either took no part.
+    /// Returns a summary of the ratios of a contender's times to another's, round by round; `None`
+    /// if either took no part.
     pub fn ratio(&self, contender: &str, to: &str) -> Option<Summary> {
         Summary::of_ratios(self.samples(contender)?, self.samples(to)?)
     }
@@ -274,7 +276,7 @@ impl Measured<'_> {
         Some(&series.samples)
     }
 
-    /// The outcome for people.
+    /// Returns the result as a table.
     pub fn table(&self) -> Table {
         let of_reference = format!("of {}", self.reference);
         let mut header = vec!["contender", "ns", "quartiles", &of_reference, "quartiles"];

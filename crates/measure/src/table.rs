@@ -1,8 +1,8 @@
-//! Tables, for a terminal or for a README.
+//! Tables of text, for a terminal or for a README.
 
 use serde::Serialize;
 
-/// How a table is written. See [`Table`].
+/// Output format of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Columns aligned with spaces.
@@ -28,7 +28,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new(title: impl Into<String>, header: &[&str]) -> Table {
         let header = header.iter().map(|&cell| cell.to_owned()).collect();
         Table {
@@ -38,13 +38,13 @@ impl Table {
         }
     }
 
-    /// Adds a row, which has as many cells as the header.
+    /// Adds a row, which must have as many cells as the header.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.header.len());
         self.rows.push(cells);
     }
 
-    /// The whole table, ending in a newline.
+    /// Returns the whole table, ending in a newline.
     pub fn render(&self, style: Style) -> String {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {

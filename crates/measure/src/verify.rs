@@ -1,8 +1,8 @@
-//! Results are checked: what loses work is fast for the wrong reason.
+//! Checks of results: a contender that loses work would otherwise seem fast.
 
 use std::fmt;
 
-/// A contender gave a wrong result. The run is worthless.
+/// Error of a contender that gave a wrong result, which makes the run worthless.
 ///
 /// ```
 /// use locksley_measure::Wrong;
@@ -20,7 +20,7 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    /// What was computed, by whom, and how it should have come out.
+    /// Creates the error: `contender` computed `what`, with these expected and actual results.
     pub fn new(contender: &str, what: &str, expected: String, got: String) -> Wrong {
         Wrong {
             contender: contender.to_owned(),
@@ -31,7 +31,7 @@ impl Wrong {
     }
 }
 
-/// Compares what a contender computed with what it should have.
+/// Compares the result of a contender with the expected one.
 ///
 /// ```
 /// assert!(locksley_measure::verify("a queue", "sum", 3, 3).is_ok());
@@ -40,7 +40,7 @@ impl Wrong {
 ///
 /// # Errors
 ///
-/// If they differ.
+/// If the results differ.
 pub fn verify<T: PartialEq + fmt::Debug>(
     contender: &str,
     what: &str,

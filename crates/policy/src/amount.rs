@@ -1,17 +1,18 @@
-//! How much a thief takes, and the policy of the steal-half strategy.
+//! The number of items that a thief takes, and the policy of the steal-half strategy.
 //!
-//! In Hendler and Shavit's extended deque about half of the items are in a *range* that can be
-//! taken at once; `tryToSteal` (Figure 7) takes of it what balances the two loads.
+//! In Hendler and Shavit's extended deque a thief can take a *range* of about half of the items
+//! with one operation; `tryToSteal` (Figure 7) takes as much of the range as balances the two
+//! loads.
 //!
-//! **Deviations from the paper.** With an empty range nothing is taken: `2*rangeLen - 2` would wrap
-//! around. No thief takes more than there is.
+//! **Deviations from the paper.** A thief takes nothing from an empty range, where `2*rangeLen - 2`
+//! would wrap around, and never more than the range contains.
 
 use std::fmt;
 
 use crate::text::{ParseError, Reader, TextForm, Writer, name_of, text_form};
 use crate::when::When;
 
-/// How many items a thief takes at once.
+/// Number of items that a thief takes at once.
 ///
 /// ```
 /// use locksley_policy::Amount;
@@ -24,18 +25,18 @@ use crate::when::When;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Amount {
-    /// One.
+    /// One item.
     One,
-    /// All that can be taken at once: about half.
+    /// Everything that can be taken at once: about half of the victim's items.
     Half,
-    /// Half of the guaranteed difference of the loads, so that both have about as much
-    /// (`tryToSteal`). For a thief that has nothing it is [`Half`](Amount::Half).
+    /// Half of the guaranteed difference of the loads, so that afterwards both have about as many
+    /// (`tryToSteal`). For a thief without items this equals [`Half`](Amount::Half).
     #[default]
     Difference,
 }
 
 impl Amount {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Amount; 3] = [Amount::One, Amount::Half, Amount::Difference];
 
     const NAMED: [(&'static str, Amount); 3] = [
@@ -44,8 +45,8 @@ impl Amount {
         ("difference", Amount::Difference),
     ];
 
-    /// How many of the `range` items that a victim lets go at once a thief takes that has `own`
-    /// items itself. The victim is known to have twice as many as are in the range.
+    /// Returns how many items a thief with `own` items takes from a range of `range` items. The
+    /// victim is known to have twice as many as are in the range.
     #[inline]
     pub fn of_range(self, own: usize, range: usize) -> usize {
         match self {
@@ -57,14 +58,14 @@ impl Amount {
         }
     }
 
-    /// How many items a thief that has `own` items takes from a victim with `load`, if any half of
-    /// a pile can be taken at once.
+    /// Returns how many items a thief with `own` items takes from a victim with `load` items, if
+    /// any half of a queue can be taken at once.
     #[inline]
     pub fn of_load(self, own: usize, load: usize) -> usize {
         match self {
-            // With a difference of one, the two would but change places.
+            // With a difference of one, the steal would only swap the two loads.
             Amount::Difference if own > 0 => load.saturating_sub(own) / 2,
-            // The last item can be taken.
+            // Rounded up, so that the last item can be taken.
             _ => self.of_range(own, load.div_ceil(2)),
         }
     }
@@ -81,13 +82,13 @@ impl TextForm for Amount {
 }
 
 impl Amount {
-    /// Its name.
+    /// Returns the name in the text form.
     pub fn name(self) -> &'static str {
         name_of(&Amount::NAMED, &self)
     }
 }
 
-/// The steal-half strategy's policies.
+/// The policies of the steal-half strategy.
 ///
 /// ```
 /// use locksley_policy::{Amount, StealHalf, When};
@@ -101,7 +102,7 @@ impl Amount {
 pub struct StealHalf {
     /// When a processor tries to balance.
     pub when: When,
-    /// How much it takes then.
+    /// How many items it takes then.
     pub amount: Amount,
 }
 
@@ -146,7 +147,8 @@ mod tests {
                 let amount = Amount::Difference.of_range(own, range);
                 assert_eq!(amount as i64, try_to_steal(own as i64, range as i64));
                 assert!(amount <= range);
-                // The victim has at least twice the range: it does not become the poorer one.
+                // The victim has at least twice the range: up to rounding, it does not become the
+                // poorer one.
                 assert!(amount == 0 || own + amount <= 2 * range - amount + 1);
             }
         }

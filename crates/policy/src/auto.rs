@@ -1,7 +1,6 @@
-//! Which way of balancing suits what a pool is doing: stealing, sharing, or stealing half.
+//! Chooses how a pool balances: by stealing, sharing, or stealing half.
 //!
-//! [`Auto`] is told once in a while what happened since the last time, a [`Period`], and answers
-//! with a [`Mode`]:
+//! A caller feeds [`Auto`] what happened in each [`Period`], and gets a [`Mode`] back:
 //!
 //! ```text
 //!                  idle >= .7375                    most attempts succeed, and a quarter
@@ -11,21 +10,22 @@
 //!                  idle < .5                        few do, or less than an eighth was
 //! ```
 //!
-//! *Sharing* pays where many are idle: stealing then is slow to find the few that have work. The
-//! thesis (Rito, "Scheduling computations", section 5.3) shows that from a ratio of idle processors
-//! of
-//! [`GREEDY_STABLE`] on piles shrink under Greedy and from [`TIT_FOR_TAT_STABLE`] on under
-//! Tit-for-tat, which costs the busy ones less; so above the second threshold it is Tit-for-tat.
-//! Below one half the gain that it proves is less than 1.40 for Greedy and 1.18 for Tit-for-tat
-//! ([`gain_of_greedy`](crate::gain_of_greedy)), and sharing ends.
+//! *Sharing* pays where many workers are idle, since thieves then need many attempts to find the
+//! few that have work. The thesis (Rito, "Scheduling computations", section 5.3) shows that queues
+//! shrink under Greedy from a ratio of idle processors of [`GREEDY_STABLE`] on, and under
+//! Tit-for-tat, which costs busy processors less, from [`TIT_FOR_TAT_STABLE`] on. So above the
+//! second threshold the mode is Tit-for-tat. Below one half the gain that the thesis proves is less
+//! than 1.40 for Greedy and 1.18 for Tit-for-tat ([`gain_of_greedy`](crate::gain_of_greedy)), and
+//! sharing ends.
 //!
-//! *Stealing half* pays where there is much work in few piles: thieves find something, but come
-//! back soon, since one item at a time does not even the loads out (Hendler and Shavit,
-//! "Non-Blocking Steal-Half Work Queues", section 1.2). The paper gives no threshold. Ours are that
-//! a quarter of the executed tasks were stolen, one by one, and an eighth to go back.
+//! *Stealing half* pays where much work lies in few queues. Thieves succeed, but soon have to steal
+//! again, since one item at a time does not even out the loads (Hendler and Shavit, "Non-Blocking
+//! Steal-Half Work Queues", section 1.2). The paper gives no threshold. The ones here are that a
+//! quarter of the executed tasks were stolen, one by one, to begin, and less than an eighth to end.
 //!
-//! A change takes [`patience`](Tuning::patience) periods in a row that ask for the same, and the
-//! two thresholds of each pair lie apart, so that chance does not make it go back and forth.
+//! The mode changes after [`patience`](Tuning::patience) periods in a row that call for the same
+//! mode. The two thresholds of each pair lie apart, so that random fluctuations do not make the
+//! mode alternate.
 
 use std::fmt;
 
@@ -44,31 +44,33 @@ use crate::theory::{GREEDY_STABLE, TIT_FOR_TAT_STABLE};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
-    /// The ratio of workers that had nothing to do, from 0 to 1, on average over the period.
+    /// Ratio of workers without work, from 0 to 1, averaged over the period.
     pub idle: f64,
-    /// Attempts to steal.
+    /// Number of attempts to steal.
     pub attempts: u64,
-    /// Tasks that were stolen.
+    /// Number of tasks that were stolen.
     pub stolen: u64,
-    /// Attempts that got something.
+    /// Number of attempts that got at least one task.
     pub successes: u64,
-    /// Tasks that were executed.
+    /// Number of tasks that were executed.
     pub executed: u64,
 }
 
 impl Period {
-    /// After how many pushes and pops a worker says how many are idle, and whenever it runs out of
-    /// work: in a pool, to say so costs about as much as ten of them.
+    /// Number of pushes and pops after which a worker samples the ratio of idle workers; it also
+    /// samples whenever it runs out of work. In a pool, a sample costs about as much as ten pushes
+    /// or pops.
     pub const EVERY: u32 = 128;
 
-    /// How many times that is said in a period at least: fewer would be the chance of a moment.
+    /// Least number of samples in a period: the average of fewer would depend too much on chance.
     pub const SAMPLES: u32 = 8;
 
-    /// How many tasks are executed in a period at least: fewer make no ratio.
+    /// Least number of tasks executed in a period: with fewer, the ratio of stolen tasks means
+    /// nothing.
     pub const TASKS: u64 = 64;
 }
 
-/// How to balance.
+/// How a pool balances.
 ///
 /// ```
 /// use locksley_policy::{Auto, Mode};
@@ -80,13 +82,13 @@ pub enum Mode {
     /// Idle workers steal one task at a time.
     #[default]
     Stealing,
-    /// Besides, busy workers give work away by this heuristic.
+    /// As `Stealing`; besides, busy workers give work away by this heuristic.
     Sharing(Heuristic),
-    /// Idle workers steal half of a pile at once.
+    /// Idle workers steal half of a queue at once.
     StealHalf,
 }
 
-/// The automatic strategy's parameters: `auto`, `auto:patience=5`.
+/// The parameters of the automatic strategy: `auto`, `auto:patience=5`.
 ///
 /// ```
 /// use locksley_policy::Tuning;
@@ -98,12 +100,12 @@ pub enum Mode {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// How many periods in a row must ask for a change; at least 1.
+    /// Number of periods in a row that must call for a mode before it changes; at least 1.
     pub patience: u32,
 }
 
 impl Tuning {
-    /// One period may be the end of something; three are a trend.
+    /// The default [`patience`](Tuning::patience): one odd period may be chance, three are a trend.
     pub const PATIENCE: u32 = 3;
 }
 
@@ -130,18 +132,18 @@ impl TextForm for Tuning {
 
 text_form!(Tuning);
 
-/// Below this ratio of idle workers sharing ends.
+/// Sharing ends below this ratio of idle workers.
 const FEW_IDLE: f64 = 0.5;
 
-/// How far below its threshold the ratio must be for Tit-for-tat to give way to Greedy.
+/// Tit-for-tat gives way to Greedy when the ratio of idle workers is below [`TIT_FOR_TAT_STABLE`]
+/// by more than this.
 const MARGIN: f64 = 0.05;
 
-/// Stolen tasks per executed one, from which on it is worth stealing more at once, and below which
-/// it is not any more.
+/// Stolen tasks per executed task: stealing half may begin at the first, and ends below the second.
 const MUCH_STOLEN: f64 = 0.25;
 const LITTLE_STOLEN: f64 = 0.125;
 
-/// Successes per attempt, from which on there is much to steal, and below which there is not.
+/// Successes per attempt: stealing half may begin at the first, and ends below the second.
 const MOST_SUCCEED: f64 = 0.5;
 const FEW_SUCCEED: f64 = 0.25;
 
@@ -161,13 +163,14 @@ const FEW_SUCCEED: f64 = 0.25;
 pub struct Auto {
     tuning: Tuning,
     mode: Mode,
-    /// What the last periods have asked for, and how many of them.
+    /// The mode that the last period called for, and the number of periods in a row that called for
+    /// it; 0 if it is the current mode.
     wish: Mode,
     wishes: u32,
 }
 
 impl Auto {
-    /// Begins with stealing.
+    /// Creates the state; the first mode is [`Mode::Stealing`].
     pub fn new(tuning: Tuning) -> Auto {
         Auto {
             tuning,
@@ -175,13 +178,13 @@ impl Auto {
         }
     }
 
-    /// How to balance now.
+    /// Returns the current mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Takes a period into account, and says how to balance from now on. A period in which
-    /// nothing was executed says nothing.
+    /// Takes a period into account and returns the mode for the next one. A period in which no task
+    /// was executed is ignored.
     pub fn feed(&mut self, period: &Period) -> Mode {
         if period.executed == 0 {
             return self.mode;
@@ -200,7 +203,7 @@ impl Auto {
         self.mode
     }
 
-    /// What a period asks for, given the mode that it was spent in.
+    /// Returns the mode that a period calls for, given the current mode.
     fn wish_for(&self, period: &Period) -> Mode {
         let sharing = matches!(self.mode, Mode::Sharing(_));
         let enough = if sharing { FEW_IDLE } else { GREEDY_STABLE };
@@ -259,7 +262,7 @@ mod tests {
         }
     }
 
-    /// The modes after each of a number of equal periods.
+    /// Returns the mode after each of `times` equal periods.
     fn feed(auto: &mut Auto, period: Period, times: usize) -> Vec<Mode> {
         (0..times).map(|_| auto.feed(&period)).collect()
     }

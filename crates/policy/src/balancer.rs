@@ -1,10 +1,10 @@
-//! The seam for a user's own choice of victims.
+//! The extension point for a user's own choice of victims: the trait [`Balancer`].
 
 use crate::params::Theta;
 use crate::random::Source;
 use crate::view::{View, other};
 
-/// What came of an opportunity to steal.
+/// Outcome of an opportunity to steal.
 ///
 /// ```
 /// use locksley_policy::{Heuristic, Outcome, Update};
@@ -18,7 +18,7 @@ use crate::view::{View, other};
 pub enum Outcome {
     /// No attempt was made.
     Skipped,
-    /// Something was stolen.
+    /// The thief stole at least one item.
     Success,
     /// The victim had nothing.
     Empty,
@@ -26,7 +26,7 @@ pub enum Outcome {
     Abort,
 }
 
-/// What a thief remembers: two words of 32 bits, and no more for any policy that is built in.
+/// State of a thief: two words of 32 bits. No built-in policy needs more.
 ///
 /// ```
 /// use locksley_policy::{Memory, Outcome};
@@ -44,7 +44,7 @@ pub struct Memory {
     last_victim: u32,
 }
 
-/// Stands for no processor. No pool and no simulation has so many processors.
+/// Stands for no processor. Pools and simulations have fewer processors.
 const NONE: u32 = u32::MAX;
 
 fn known(processor: u32) -> Option<usize> {
@@ -52,7 +52,7 @@ fn known(processor: u32) -> Option<usize> {
 }
 
 impl Memory {
-    /// A memory of these two.
+    /// Creates a memory of a last thief and a last victim.
     pub fn new(last_thief: Option<usize>, last_victim: Option<usize>) -> Memory {
         let word = |processor: Option<usize>| processor.map_or(NONE, |number| number as u32);
         Memory {
@@ -61,13 +61,15 @@ impl Memory {
         }
     }
 
-    /// Who stole from this processor last. Its thief tells it (the thesis's `lastThief`).
+    /// Returns the last processor that stole from this one. The thief notes it here (the thesis's
+    /// `lastThief`).
     #[inline]
     pub fn last_thief(&self) -> Option<usize> {
         known(self.last_thief)
     }
 
-    /// Whom this processor stole from, if its last attempt was a success.
+    /// Returns the victim of this processor's last steal, unless a later attempt found a victim
+    /// empty.
     #[inline]
     pub fn last_victim(&self) -> Option<usize> {
         known(self.last_victim)
@@ -97,7 +99,7 @@ impl Default for Memory {
     }
 }
 
-/// A processor that looks for work, or has some to give.
+/// A processor that looks for work, or has work to give.
 ///
 /// ```
 /// use locksley_policy::{Blind, Memory, Random, Seeker, Victims};
@@ -107,19 +109,19 @@ impl Default for Memory {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seeker {
-    /// Its number.
+    /// Number of the processor.
     pub me: usize,
-    /// What it remembers.
+    /// Its memory.
     pub memory: Memory,
 }
 
-/// A choice of victims. [`Victims`](crate::Victims) are those that are built in; implement this for
-/// your own, one value per worker.
+/// A choice of victims. [`Victims`](crate::Victims) has the built-in ones; implement this trait for
+/// your own, with one value per worker.
 ///
-/// A balancer that a thief always follows may starve it, for instance by naming a victim that never
-/// has anything. So a thief asks its balancer with a probability theta below 1 and tries
-/// a random victim otherwise ([`Mixed`]); then the expected run time is O(T1/P + Tinf/(1 - theta)),
-/// whatever the balancer says (Rito, "Scheduling computations", section 4.5).
+/// A thief that always follows its balancer may starve, for instance if the balancer names a victim
+/// that never has work. So a thief asks its balancer with a probability theta below 1 and tries a
+/// random victim otherwise ([`Mixed`]); then the expected run time is O(T1/P + Tinf/(1 - theta))
+/// whatever the balancer answers (Rito, "Scheduling computations", section 4.5).
 ///
 /// ```
 /// use locksley_policy::{Balancer, Outcome, Seeker, Source, View};
@@ -140,12 +142,12 @@ pub struct Seeker {
 /// assert_eq!(own.choose(seeker, &loads, &mut random), Some(5));
 /// ```
 pub trait Balancer {
-    /// Whom to try; `None` to make no attempt this time. To answer oneself or a number
-    /// that does not exist counts as making none.
+    /// Returns the victim to try, or `None` to make no attempt this time. The thief's own number or
+    /// one that does not exist counts as `None`.
     fn choose(&mut self, seeker: Seeker, view: &dyn View, random: &mut dyn Source)
     -> Option<usize>;
 
-    /// What came of an attempt, the balancer's own or a random one.
+    /// Reports the outcome of an attempt, at the balancer's victim or at a random one.
     fn tried(&mut self, victim: usize, outcome: Outcome) {
         let _ = (victim, outcome);
     }
@@ -167,7 +169,7 @@ impl<B: Balancer + ?Sized> Balancer for Box<B> {
 }
 
 /// Follows a balancer with probability theta, and tries a random victim otherwise: the thesis's
-/// CFLFWS (Algorithm 2) with the room that it leaves filled.
+/// CFLFWS (Algorithm 2), which leaves open what happens with probability theta.
 ///
 /// ```
 /// use locksley_policy::{Balancer, Mixed, Random, Seeker, Source, Theta, View};
@@ -190,7 +192,7 @@ impl<B: Balancer + ?Sized> Balancer for Box<B> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mixed<B> {
-    /// How often to follow the balancer.
+    /// Probability of following the balancer.
     pub theta: Theta,
     /// The balancer.
     pub balancer: B,

@@ -1,8 +1,8 @@
 //! Work dealing's oracles: to whom a producer deals an item, and where a consumer looks next
 //! (Hendler and Shavit, "Work Dealing", sections 2.3 and 3).
 //!
-//! Each of n processes has a buffer from each of n producers. A producer asks its [`Dealer`] whose
-//! buffer a new item goes into; a consumer asks its [`Collector`] which of its buffers to look
+//! Each of n processes has n buffers, one from each producer. A producer asks its [`Dealer`] into
+//! whose buffer a new item goes; a consumer asks its [`Collector`] which of its buffers to look
 //! into.
 //!
 //! **Theorem 3.** Under `simple`, the numbers of items dealt to two processes differ by at most n.
@@ -10,13 +10,14 @@
 //! **Theorem 11.** Under `locality`, an item is dealt to the process that it has affinity to with
 //! probability at least 1 - 1/L, if no process is too popular.
 //!
-//! **Deviations from the paper.** Figure 5's `nextPCB` has no initial value, and `nextPCB =
-//! ++nextPCB % n` none that is defined: a dealer begins with itself, as in Figure 1. `distAvg` runs
-//! ahead of the average by up to one, so the L-balance holds against the average plus one. The
-//! adaptive policy is left to the full paper: here an item goes to that one of a few sampled
-//! processes for which the producer has the fewest items pending (produced and not consumed); its
-//! affinity, if it has one, is one of the samples and wins a tie. A collector that drains a buffer
-//! until it is empty may starve the others, so it goes on after `batch` items.
+//! **Deviations from the paper.** Figure 5's `nextPCB` has no initial value, and its `nextPCB =
+//! ++nextPCB % n` is undefined behaviour in C: a dealer begins with itself, as in Figure 1.
+//! `distAvg` runs ahead of the average by up to one, so the L-balance holds against the average
+//! plus one. The paper leaves the adaptive policy to its full version: here an item goes to the one
+//! of a few sampled processes for which the producer has the fewest items pending (produced and not
+//! consumed); the process that the item has affinity to, if any, is one of the samples and wins a
+//! tie. A collector that drains a buffer until it is empty may starve the others, so it moves on
+//! after `batch` items.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ use crate::random::Source;
 use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, probe};
 
-/// To whom a producer deals.
+/// The rule by which a producer chooses the process to deal an item to.
 ///
 /// ```
 /// use locksley_policy::{Dealing, Oracle, Random};
@@ -38,32 +39,35 @@ use crate::view::{MOST_PROBES, probe};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Oracle {
-    /// To one after the other.
+    /// Deals to each process in turn.
     #[default]
     Simple,
-    /// To the process that the item has affinity to, unless it has got `l` times the average.
+    /// Deals to the process that the item has affinity to, unless it has been dealt `l` times the
+    /// average.
     Locality {
-        /// How much imbalance is allowed; at least 2. [`INFINITE`](Oracle::INFINITE) for any.
+        /// Bound on the imbalance; at least 2. [`INFINITE`](Oracle::INFINITE) for no bound.
         l: u32,
     },
-    /// To the one of `samples` that has the least pending from this producer.
+    /// Deals to the one of `samples` processes that has the fewest items pending from this
+    /// producer.
     Adaptive {
-        /// How many are compared, at most [`MOST_PROBES`].
+        /// Number of processes that are compared, at most [`MOST_PROBES`].
         samples: u32,
     },
 }
 
 impl Oracle {
-    /// [`Oracle::Locality`] with L = 4: three of four items go where they want, by Theorem 11.
+    /// [`Oracle::Locality`] with L = 4: by Theorem 11, three of four items go where they have
+    /// affinity.
     pub const LOCALITY: Oracle = Oracle::Locality { l: 4 };
 
-    /// The paper's L of infinity: every item goes where it wants. Written `inf`.
+    /// The paper's infinite L: every item goes where it has affinity. Written `inf`.
     pub const INFINITE: u32 = u32::MAX;
 
     /// [`Oracle::Adaptive`] with two samples.
     pub const ADAPTIVE: Oracle = Oracle::Adaptive { samples: 2 };
 
-    /// One of each kind.
+    /// One value of each variant.
     pub const ALL: [Oracle; 3] = [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE];
 
     const NAMED: [(&'static str, Oracle); 3] = [
@@ -73,7 +77,7 @@ impl Oracle {
     ];
 }
 
-/// What else a consumer may do, beside taking what it was dealt.
+/// What a consumer may execute besides the items that it was dealt.
 ///
 /// ```
 /// use locksley_policy::{DealMode, Dealing};
@@ -84,24 +88,24 @@ impl Oracle {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DealMode {
-    /// One that is out of work fetches what others were dealt.
+    /// A consumer that is out of work takes items that were dealt to others.
     #[default]
     Hybrid,
-    /// As published: an item is executed by the process that it was dealt to, and buffers take
-    /// their items from lists that are all there from the beginning.
+    /// As published: only the process that an item was dealt to executes it, and the lists of items
+    /// that buffers use are all allocated at the start.
     Dedicated {
-        /// How many lists (the paper's LISTS_NUM).
+        /// Number of lists (the paper's LISTS_NUM).
         lists: u32,
     },
 }
 
 impl DealMode {
-    /// [`DealMode::Dedicated`] with 256 lists: of 64 items each they are 2 MB.
+    /// [`DealMode::Dedicated`] with 256 lists: with 64 items each they take 2 MB.
     pub const DEDICATED: DealMode = DealMode::Dedicated { lists: 256 };
 }
 
-/// The dealing strategy's policies: `dealing:simple`, `dealing:locality,l=4`,
-/// `dealing:adaptive,samples=2`, each with `batch=N`, where 0 means to the end, and with
+/// The policies of the dealing strategy: `dealing:simple`, `dealing:locality,l=4`,
+/// `dealing:adaptive,samples=2`, each with `batch=N`, where 0 means no limit, and with
 /// `mode=dedicated,lists=N`.
 ///
 /// ```
@@ -114,20 +118,21 @@ impl DealMode {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dealing {
-    /// To whom a producer deals.
+    /// The producers' oracle.
     pub oracle: Oracle,
-    /// How many items a consumer takes from a buffer before it looks into the next; 0 for all.
+    /// Number of items that a consumer takes from a buffer before it looks into the next; 0 for
+    /// all.
     pub batch: u32,
-    /// What else a consumer may do.
+    /// What a consumer may execute.
     pub mode: DealMode,
 }
 
 impl Dealing {
-    /// The usual batch: what is looked through in between, n buffers, is then little even
-    /// for n = 64.
+    /// The default batch. Between two batches from one buffer a consumer looks into n buffers,
+    /// which is little even for n = 64.
     pub const BATCH: u32 = 64;
 
-    /// The oracle of producer `me` of `count`.
+    /// Creates the oracle of producer `me` of `count`.
     pub fn dealer(&self, me: usize, count: usize) -> Dealer {
         let table = match self.oracle {
             Oracle::Locality { .. } => count,
@@ -144,7 +149,7 @@ impl Dealing {
         }
     }
 
-    /// The oracle of consumer `me`: it looks first for what it dealt to itself.
+    /// Creates the oracle of consumer `me`, which first looks for items that it dealt to itself.
     pub fn collector(&self, me: usize) -> Collector {
         Collector {
             at: me as u32,
@@ -163,7 +168,7 @@ impl Default for Dealing {
     }
 }
 
-/// A producer's oracle (the paper's `putOracle`). Made by [`Dealing::dealer`].
+/// A producer's oracle (the paper's `putOracle`). Created by [`Dealing::dealer`].
 ///
 /// ```
 /// use locksley_policy::{Dealing, Random};
@@ -178,21 +183,22 @@ pub struct Dealer {
     oracle: Oracle,
     me: u32,
     count: u32,
-    /// Whose turn it is (the paper's `nextPCB`).
+    /// The process whose turn it is (the paper's `nextPCB`).
     next: u32,
-    /// Items since `average` grew (the paper's `nCount`).
+    /// Number of items dealt since `average` grew (the paper's `nCount`).
     round: u32,
     /// The paper's `distAvg`: at least the average number of items dealt to a process, at most one
-    /// more.
+    /// more than that.
     average: u64,
-    /// Items dealt to each (the paper's `dist`), where the oracle needs them.
+    /// Number of items dealt to each process (the paper's `dist`); empty if the oracle does not
+    /// need it.
     dealt: Box<[u64]>,
 }
 
 impl Dealer {
-    /// To whom an item goes. `affinity` is the process that it would best be executed by;
-    /// `pending` tells how many items this producer has dealt to a process which that has not
-    /// yet consumed.
+    /// Returns the process that an item goes to. `affinity` is the process that should preferably
+    /// execute it; `pending` returns the number of items that this producer has dealt to a process
+    /// and that the process has not consumed yet.
     pub fn deal<S: Source + ?Sized>(
         &mut self,
         affinity: Option<usize>,
@@ -207,14 +213,14 @@ impl Dealer {
         }
     }
 
-    /// Whose turn it is.
+    /// Returns the process whose turn it is, and moves on to the next.
     fn turn(&mut self) -> usize {
         let turn = self.next;
         self.next = if turn + 1 < self.count { turn + 1 } else { 0 };
         turn as usize
     }
 
-    /// Figure 5.
+    /// Deals by affinity within the L-balance: Figure 5.
     fn deal_near(&mut self, affinity: Option<usize>, l: u64) -> usize {
         self.round += 1;
         if self.round == self.count {
@@ -225,7 +231,7 @@ impl Dealer {
         let fits = |&wanted: &usize| l == u64::from(Oracle::INFINITE) || self.dealt[wanted] < most;
         let wanted = affinity.filter(fits);
         let dealt = wanted.unwrap_or_else(|| {
-            // Not all have got twice the average, so this ends within `count` steps.
+            // Not all processes have twice the average, so this ends within `count` steps.
             loop {
                 let turn = self.turn();
                 if self.dealt[turn] < 2 * self.average {
@@ -257,13 +263,13 @@ impl Dealer {
         best
     }
 
-    /// The producer's number.
+    /// Returns the number of the producer.
     pub fn me(&self) -> usize {
         self.me as usize
     }
 }
 
-/// A consumer's oracle (the paper's `getOracle`). Made by [`Dealing::collector`].
+/// A consumer's oracle (the paper's `getOracle`). Created by [`Dealing::collector`].
 ///
 /// ```
 /// use locksley_policy::Dealing;
@@ -284,14 +290,14 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Whose buffer to look into.
+    /// Returns the number of the producer whose buffer to look into.
     #[inline]
     pub fn at(&self) -> usize {
         self.at as usize
     }
 
-    /// The consumer has looked there, and has taken an item or found none. `count` is how many
-    /// buffers there are.
+    /// Notes that the consumer has looked into that buffer, and whether it took an item. `count` is
+    /// the number of buffers.
     #[inline]
     pub fn looked(&mut self, found: bool, dealing: &Dealing, count: usize) {
         self.taken += 1;

@@ -1,5 +1,6 @@
-//! The seam for a user's own choice of when and to whom to give: what [`Balancer`] is for those
-//! that take (Rito, "Scheduling computations", sections 1.4 and 7).
+//! The extension point for a user's own choice of when and to whom to give: the trait [`Donor`],
+//! the counterpart of [`Balancer`] for busy processors (Rito, "Scheduling computations", sections
+//! 1.4 and 7).
 //!
 //! [`Balancer`]: crate::balancer::Balancer
 
@@ -8,7 +9,7 @@ use crate::random::Source;
 use crate::sharing::Target;
 use crate::view::View;
 
-/// An opportunity to give: a processor has made a piece of work that another one could have.
+/// An opportunity to give: a processor has created a task that another one could execute.
 ///
 /// ```
 /// use locksley_policy::{Memory, Opportunity, Seeker};
@@ -19,18 +20,18 @@ use crate::view::View;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Opportunity {
-    /// The processor that has the work.
+    /// The processor that has the task.
     pub donor: Seeker,
-    /// Set if a thief has asked for work since the last opportunity. Which processor a thief asks
-    /// is drawn, as in Tit-for-tat.
+    /// Set if a thief has asked for work since the last opportunity. A thief asks a random
+    /// processor, as in Tit-for-tat.
     pub asked: bool,
 }
 
-/// When and to whom to give. [`Sharing`](crate::Sharing) has those that are built in; implement
-/// this for your own, one value per worker.
+/// Decides when and to whom a processor gives work. [`Sharing`](crate::Sharing) has the built-in
+/// choices; implement this trait for your own, with one value per worker.
 ///
-/// What is given away can still be stolen, so no answer of a donor can starve a processor: the
-/// expected run time is O(T1/P + Tinf) whatever it says, as long as it takes constant time (thesis,
+/// Work that was given away can still be stolen, so no donor can starve a processor: the expected
+/// run time is O(T1/P + Tinf) whatever it answers, as long as it takes constant time (thesis,
 /// section 6.1.4).
 ///
 /// ```
@@ -58,8 +59,8 @@ pub struct Opportunity {
 /// assert_eq!((choose(true), choose(false)), (Some(0), None));
 /// ```
 pub trait Donor {
-    /// To whom to offer the work; `None` to keep it. To answer oneself or a number that does not
-    /// exist counts as keeping it.
+    /// Returns the processor to offer the work to, or `None` to keep it. The donor's own number or
+    /// one that does not exist counts as `None`.
     fn choose(
         &mut self,
         opportunity: Opportunity,
@@ -67,13 +68,13 @@ pub trait Donor {
         random: &mut dyn Source,
     ) -> Option<usize>;
 
-    /// What came of an offer: whether `donee` was idle, and has it now.
+    /// Reports the result of an offer: `accepted` if `donee` was idle and has the work now.
     fn offered(&mut self, donee: usize, accepted: bool) {
         let _ = (donee, accepted);
     }
 
-    /// Returns `true` if it wants to be asked at every opportunity, not only after a thief has
-    /// asked for work. In the pool a fork costs a few times as much then. Asked once.
+    /// Returns `true` if the donor is to be asked at every opportunity, not only after a thief has
+    /// asked for work. In the pool a fork then costs a few times as much. Called once.
     fn is_eager(&self) -> bool {
         false
     }
@@ -98,7 +99,7 @@ impl<D: Donor + ?Sized> Donor for Box<D> {
     }
 }
 
-/// The policies of Eager, Lazowska and Zahorjan: every piece of work is an opportunity.
+/// The policies of Eager, Lazowska and Zahorjan: the donor is asked at every opportunity.
 impl Donor for Target {
     fn choose(
         &mut self,

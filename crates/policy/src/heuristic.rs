@@ -1,12 +1,12 @@
 //! When a busy processor gives work away: the thesis's heuristics.
 //!
 //! Each processor has a flag, *spreading*. While it is set, the processor tries to give away one of
-//! the two nodes that it enables. The flag is changed by the processor itself after each
-//! opportunity to spread, and by thieves, who change that of a random processor after each
-//! opportunity to steal. A heuristic says how: a value of D = {true, false, unchanged} for each
-//! thing that can happen (Rito, "Scheduling computations", sections 5.2 and 5.3.2).
+//! the two nodes that it enables. The processor itself updates its flag after each opportunity to
+//! spread; a thief updates the flag of a random processor after each opportunity to steal. A
+//! heuristic consists of the initial flag and a value of D = {true, false, unchanged} for each of
+//! these events (Rito, "Scheduling computations", sections 5.2 and 5.3.2).
 //!
-//! | | flag at first | after spreading: unmade, success, failure | by thieves: skipped, success, empty, abort |
+//! | | initial flag | after spreading: unmade, success, failure | by thieves: skipped, success, empty, abort |
 //! |---|---|---|---|
 //! | Greedy | T | T T T | T T T T |
 //! | Tit-for-tat | F | F F F | T T T T |
@@ -16,15 +16,15 @@
 //! **Theorem** (section 5.3.2.2). Under Tit-for-tat a processor makes at most as many attempts to
 //! spread as thieves have set its flag: spreading is paid for by steal attempts.
 //!
-//! **Deviations from the paper.** Greedy is printed with three values for thieves; the domain needs
-//! four.
+//! **Deviations from the paper.** The thesis prints three values for thieves under Greedy; the
+//! domain needs four.
 
 use std::fmt;
 
 use crate::balancer::Outcome;
 use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
-/// What happens to a flag.
+/// An update of a flag.
 ///
 /// ```
 /// use locksley_policy::Update;
@@ -34,23 +34,23 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Update {
-    /// It is set.
+    /// Sets the flag.
     True,
-    /// It is reset.
+    /// Clears the flag.
     False,
-    /// It stays as it is.
+    /// Leaves the flag as it is.
     Unchanged,
 }
 
 impl Update {
-    /// The flag afterwards.
+    /// Returns the flag after the update.
     #[inline]
     pub fn of(self, flag: bool) -> bool {
         self.value().unwrap_or(flag)
     }
 
-    /// What to write into the flag, if anything. A thief that changes another's flag writes
-    /// blindly.
+    /// Returns the value to store, or `None` if the flag stays as it is. So a thief need not read
+    /// the flag that it updates.
     #[inline]
     pub fn value(self) -> Option<bool> {
         match self {
@@ -74,7 +74,7 @@ impl Update {
     }
 }
 
-/// What came of an opportunity to spread.
+/// Outcome of an opportunity to spread.
 ///
 /// ```
 /// use locksley_policy::{Heuristic, Spread, Update};
@@ -84,9 +84,9 @@ impl Update {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
-    /// The processor decided not to.
+    /// The processor made no offer.
     Unmade,
-    /// An idle processor was offered the work.
+    /// The processor offered the work to an idle processor.
     Success,
     /// The chosen processor was not idle.
     Failure,
@@ -116,49 +116,47 @@ pub enum Spread {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Heuristic {
-    /// The flag at first.
+    /// The initial flag.
     pub initial: bool,
-    /// What the processor does to its flag after an opportunity to spread that was unmade, a
-    /// success, a failure.
+    /// Update by the processor itself after an opportunity to spread: unmade, success, failure.
     pub spread: [Update; 3],
-    /// What a thief does to a processor's flag after an opportunity to steal that it skipped, that
-    /// was a success, that found nothing, that was aborted.
+    /// Update by a thief after an opportunity to steal: skipped, success, empty, aborted.
     pub thief: [Update; 4],
 }
 
 use Update::{False as F, True as T, Unchanged as U};
 
 impl Heuristic {
-    /// Always spread.
+    /// Always spreads.
     pub const GREEDY: Heuristic = Heuristic {
         initial: true,
         spread: [T; 3],
         thief: [T; 4],
     };
 
-    /// Spread once for each time that a thief asks.
+    /// Spreads once for each time that a thief has set the flag.
     pub const TIT_FOR_TAT: Heuristic = Heuristic {
         initial: false,
         spread: [F; 3],
         thief: [T; 4],
     };
 
-    /// When a thief asks, spread as long as it works.
+    /// Spreads from when a thief sets the flag until an offer fails.
     pub const CONTINUOUS_TIT_FOR_TAT: Heuristic = Heuristic {
         initial: false,
         spread: [U, U, F],
         thief: [T; 4],
     };
 
-    /// When a thief's attempt was aborted, spread as long as it works: attempts are aborted where
-    /// many are idle.
+    /// As [`CONTINUOUS_TIT_FOR_TAT`](Heuristic::CONTINUOUS_TIT_FOR_TAT), but a thief sets the flag
+    /// only after an aborted attempt: attempts are aborted where many processors are idle.
     pub const CONTINUOUS_ABORT_FOR_TAT: Heuristic = Heuristic {
         initial: false,
         spread: [U, U, F],
         thief: [U, U, U, T],
     };
 
-    /// Those of the thesis.
+    /// The heuristics of the thesis.
     pub const ALL: [Heuristic; 4] = [
         Heuristic::GREEDY,
         Heuristic::TIT_FOR_TAT,
@@ -180,7 +178,7 @@ impl Heuristic {
         ("custom", None),
     ];
 
-    /// What the processor does to its flag.
+    /// Returns the update by the processor itself after an opportunity to spread.
     #[inline]
     pub fn after(&self, spread: Spread) -> Update {
         self.spread[match spread {
@@ -190,7 +188,7 @@ impl Heuristic {
         }]
     }
 
-    /// What a thief does to the flag of a processor that it draws.
+    /// Returns the update by a thief of the flag of the processor that it draws.
     #[inline]
     pub fn by_thief(&self, outcome: Outcome) -> Update {
         self.thief[match outcome {
@@ -299,7 +297,7 @@ mod tests {
     }
 
     /// A processor that spreads whenever its flag allows makes at most as many attempts as thieves
-    /// have set the flag: section 5.3.2.2.
+    /// have set its flag: section 5.3.2.2.
     #[test]
     fn tit_for_tat_is_paid_for_by_thieves() {
         let mut random = Random::new(6, 0);

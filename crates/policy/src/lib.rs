@@ -1,28 +1,28 @@
 //! The decisions of a work-stealing scheduler, as pure state machines.
 //!
-//! No threads, clocks, atomics or I/O: a policy is told what it may know ([`View`], [`Memory`]), is
-//! given a [`Source`] of random numbers, and answers. So the runtime and a simulator run the same
-//! code, and the same seed gives the same decisions. What a policy *is* is a small `Copy` value
-//! that a whole pool shares; what it remembers for each worker is smaller still, and deciding
+//! The crate has no threads, clocks, atomics or I/O. A policy gets what it may know ([`View`],
+//! [`Memory`]) and a [`Source`] of random numbers, and returns a decision. So the runtime and a
+//! simulator run the same code, and the same seed gives the same decisions. A policy is a small
+//! `Copy` value that a whole pool shares; its state per worker is smaller still, and a decision
 //! allocates nothing.
 //!
-//! | decision | policy | remembered per worker | from |
+//! | decision | policy | state per worker | from |
 //! |---|---|---|---|
-//! | whom a thief tries | [`Victims`], [`Balancer`] for your own | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
-//! | in which order, if it tries all | [`Order`] | | thesis, Alg. 11 |
+//! | whom a thief tries | [`Victims`], or your own [`Balancer`] | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
+//! | in which order, if it tries every victim | [`Order`] | | thesis, Alg. 11 |
 //! | when it tries | [`When`] | [`Since`] | steal-half, 2.2.1 |
 //! | how much it takes | [`Amount`] | | steal-half, Fig. 7 |
-//! | when a busy worker gives | [`Heuristic`], [`Sharing`], [`Donor`] for your own | a flag | thesis, 5.2, 5.3 |
+//! | when a busy worker gives | [`Heuristic`], [`Sharing`], or your own [`Donor`] | a flag | thesis, 5.2, 5.3 |
 //! | to whom | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
 //! | to whom an item is dealt | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
-//! | which of these | [`Auto`] | | thesis, 5.3 |
-//! | all of this between processes, and when they are done | [`rank::Protocol`] | [`rank::Rank`] | EWD998; Saraswat et al. |
+//! | which of these strategies | [`Auto`] | | thesis, 5.3 |
+//! | stealing between processes, and termination | [`rank::Protocol`] | [`rank::Rank`] | EWD998; Saraswat et al. |
 //!
-//! Each module says which part of which paper it is, what the paper proves of it, and where the
-//! code differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit,
-//! "Non-Blocking Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
+//! Each module names the part of the paper that it implements, what the paper proves about it, and
+//! where the code differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and
+//! Shavit, "Non-Blocking Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
 //!
-//! Every policy can be read from a text and prints itself as one ([`TextForm`]):
+//! Policies can be parsed from a text and print themselves as one ([`TextForm`]):
 //!
 //! | strategy | type | examples |
 //! |---|---|---|

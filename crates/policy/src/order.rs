@@ -1,28 +1,29 @@
 //! The order in which a thief tries its victims.
 //!
 //! A search tries every victim once: a *sweep*. The victims lie in *rings* around the thief, the
-//! nearest first: those that share the narrowest level with it (a core, a cache), those that share
-//! only the next wider one, and so on; last, those of whom nothing is known.
+//! nearest first: ring 0 shares the narrowest level with the thief (a core, a cache), ring 1 only
+//! the next wider one, and so on. The last ring has the victims whose location is unknown.
 //!
 //! ```text
 //!   thief 0 of 2 sockets x 2 caches x 2 cores:   | 1 | 2 3 | 4 5 6 7 | unknown ... |
 //!                                                 ring 0  1      2          3
 //! ```
 //!
-//! Where a sweep starts is drawn as in Rito's thesis, Algorithm 11: with probability 1 - theta at a
-//! victim that is uniform over all; otherwise in the neighbourhood: in ring 0 with probability 1/2,
-//! in ring 1 with 1/4, and so on, the last but one ring of known victims taking what is left; those
-//! of the last are equally far from all. Within a ring the sweep starts at a random victim and goes
-//! round. Then come the other rings, the nearest first.
+//! The start of a sweep is drawn as in Rito's thesis, Algorithm 11. With probability 1 - theta it
+//! is uniform over all victims. Otherwise it is in the neighbourhood: in ring 0 with probability
+//! 1/2, in ring 1 with 1/4, and so on, and the last ring of the neighbourhood gets the rest. The
+//! neighbourhood is ring 0 and all other rings of known victims but the outermost, whose victims
+//! are equally far from all. Within a ring the sweep starts at a random victim and goes round. Then
+//! it visits the other rings, the nearest first.
 //!
 //! **Theorem** (thesis, section 6.3.1). Since the first attempt of a sweep is uniform with
 //! probability at least 1 - theta, the expected run time is O(T1/P + Tinf/(1 - theta)).
 //!
 //! **Deviations from the paper.** The number of levels is the machine's, not three. Empty
-//! neighbourhoods, which the paper's algorithm would draw a victim from, do not become rings. The
+//! neighbourhoods, from which the paper's algorithm would draw a victim, do not become rings. The
 //! paper makes one attempt and then draws again; a sweep goes on through the other victims, so that
 //! a thief that finds nothing knows that every victim had nothing. Uniform means uniform over the
-//! others: the paper lets a thief draw itself.
+//! other processors: the paper lets a thief draw itself.
 
 use crate::random::Source;
 
@@ -31,18 +32,19 @@ use crate::random::Source;
 pub struct Order {
     me: usize,
     theta: f64,
-    /// The known victims, the nearest first.
+    /// The other processors that were known when the order was made, the nearest first, those of
+    /// unknown location last. Empty if no distances are known.
     victims: Box<[u16]>,
-    /// Where each ring of them ends; the last is the number of victims.
+    /// End of each ring in `victims`; the last is the number of victims.
     ends: Box<[u16]>,
-    /// How many rings make up the neighbourhood.
+    /// Number of rings in the neighbourhood.
     neighbourhood: usize,
-    /// How many processors were known, the thief included.
+    /// Number of processors when the order was made, the thief included.
     known: usize,
 }
 
 impl Order {
-    /// The order of a thief that knows nothing of distances: all are in one ring.
+    /// Creates the order of a thief that knows no distances: all victims are in one ring.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};
@@ -63,13 +65,13 @@ impl Order {
         }
     }
 
-    /// The order of a thief by the processors' addresses: for each one the numbers of the
-    /// package, the cache, the core that it is in, from the widest level to the narrowest. Two
-    /// processors are the nearer, the longer the common start of their addresses.
+    /// Creates the order of a thief from the processors' addresses. An address has the numbers of
+    /// the package, the cache and the core that the processor is in, from the widest level to the
+    /// narrowest. Two processors are the nearer, the longer the common prefix of their addresses.
     ///
-    /// `theta` is the probability that a sweep starts in the neighbourhood. An address that is
-    /// empty is unknown. Where there are no two rings, or more processors than 2^16, this is
-    /// [`uniform`](Order::uniform).
+    /// `theta` is the probability that a sweep starts in the neighbourhood. An empty address is
+    /// unknown. If the thief's own address is unknown, or there are fewer than two rings, or more
+    /// than 2^16 - 1 processors, this is [`uniform`](Order::uniform).
     pub fn nearest<A: AsRef<[u32]>>(me: usize, addresses: &[A], theta: f64) -> Order {
         let own = addresses.get(me).map_or(&[][..], AsRef::as_ref);
         if own.is_empty() || addresses.len() > usize::from(u16::MAX) {
@@ -79,12 +81,12 @@ impl Order {
             let pairs = own.iter().zip(addresses[other].as_ref());
             pairs.take_while(|(a, b)| a == b).count()
         };
-        // Unknown ones share nothing, like those that are known to share nothing, but come last.
+        // Unknown processors come last, after those that are known to share no level.
         let nearness = |other: usize| match addresses[other].as_ref() {
             [] => 0,
             _ => shared(other) + 1,
         };
-        // Ring by ring, instead of a sort: there are few of them.
+        // One pass per ring instead of a sort: there are few rings.
         let (mut victims, mut ends, mut unknown) = (Vec::new(), Vec::new(), false);
         for near in (0..=own.len() + 1).rev() {
             let ring = (0..addresses.len()).filter(|&other| other != me && nearness(other) == near);
@@ -107,12 +109,12 @@ impl Order {
         }
     }
 
-    /// How many rings of different distance there are; 1 where nothing is known.
+    /// Returns the number of rings; 1 if no distances are known.
     pub fn rings(&self) -> usize {
         self.ends.len().max(1)
     }
 
-    /// How many of the rings are neighbours; 0 where nothing is known.
+    /// Returns the number of rings in the neighbourhood; 0 if no distances are known.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};
@@ -127,8 +129,8 @@ impl Order {
         self.neighbourhood
     }
 
-    /// One of a ring, with equal probability, that is among the first `count` processors; `None` if
-    /// the drawn one is not.
+    /// Returns a random processor of a ring, with equal probability. `None` if the drawn one is not
+    /// among the first `count` processors, or the ring is not in the neighbourhood.
     pub fn neighbour<S: Source + ?Sized>(
         &self,
         ring: usize,
@@ -143,8 +145,7 @@ impl Order {
         Some(usize::from(drawn)).filter(|&drawn| drawn < count)
     }
 
-    /// Starts a search among the first `count` processors: an iterator over all of them but the
-    /// thief.
+    /// Starts a sweep of the first `count` processors: an iterator over all of them but the thief.
     #[inline]
     pub fn sweep<S: Source>(&self, count: usize, random: S) -> Sweep<'_, S> {
         let mut sweep = Sweep {
@@ -164,8 +165,8 @@ impl Order {
         sweep
     }
 
-    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes
-    /// to something.
+    /// Calls `attempt` for each processor in the order of [`sweep`](Order::sweep), until it returns
+    /// `Some`.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};
@@ -185,20 +186,20 @@ impl Order {
         if !self.ends.is_empty() {
             return self.sweep(count, random).find_map(attempt);
         }
-        // As a sweep would, but in registers.
+        // The same order as a sweep's, but in registers.
         let others = self.others(count);
         let start = if others > 1 { random.below(others) } else { 0 };
         let mut places = (start..others).chain(0..start);
         places.find_map(|place| attempt(self.other(place, count)))
     }
 
-    /// How many of the first `count` processors are not the thief.
+    /// Returns how many of the first `count` processors are not the thief.
     #[inline]
     fn others(&self, count: usize) -> usize {
         count - usize::from(self.me < count)
     }
 
-    /// The one at this place among them, counted from behind the thief.
+    /// Returns the processor at `place` among these, counted from the one after the thief.
     #[inline]
     fn other(&self, place: usize, count: usize) -> usize {
         if self.me >= count {
@@ -221,7 +222,7 @@ impl Order {
     }
 }
 
-/// The ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it
+/// Returns the ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it
 /// compares with theta/2, theta/4, ... from above.
 pub(crate) fn ring(choice: f64, theta: f64, rings: usize) -> usize {
     let mut ring = 0;
@@ -233,22 +234,22 @@ pub(crate) fn ring(choice: f64, theta: f64, rings: usize) -> usize {
     ring
 }
 
-/// Stands for all rings at once.
+/// In `Sweep::first`: the sweep started uniformly, in no ring.
 const ALL: usize = usize::MAX;
 
-/// No ring is left.
+/// In `Sweep::next`: no ring is left.
 const DONE: usize = usize::MAX - 1;
 
-/// What a sweep goes round at the moment.
+/// The victims that a sweep goes round at the moment: a ring, or a range of processors.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where the first one stands: in `Order::victims`, or among the processors.
+    /// Index of the first victim: in `Order::victims`, or among the processors.
     start: usize,
     len: usize,
-    /// How far behind the start it begins, and how many are still to come.
+    /// Offset of the next victim from `start`, and the number of victims still to come.
     offset: usize,
     left: usize,
-    /// Set if these are places in `Order::victims`.
+    /// Set if `start` is an index in `Order::victims`.
     listed: bool,
 }
 
@@ -273,14 +274,13 @@ impl Part {
     }
 }
 
-/// A search: an iterator over the victims in the order in which to try them. Made by
-/// [`Order::sweep`].
+/// An iterator over the victims in the order in which to try them. Created by [`Order::sweep`].
 #[derive(Clone, Debug)]
 pub struct Sweep<'a, S> {
     order: &'a Order,
     count: usize,
     random: S,
-    /// The ring that was visited first, out of turn; [`ALL`] if the start was uniform.
+    /// The ring that was visited first, out of order; [`ALL`] if the start was uniform.
     first: usize,
     /// The ring to visit next.
     next: usize,
@@ -288,7 +288,7 @@ pub struct Sweep<'a, S> {
 }
 
 impl<S: Source> Sweep<'_, S> {
-    /// The others as one part, without regard to rings.
+    /// Returns all other processors as one part, without regard to rings.
     fn others(&mut self) -> Part {
         Part::new(0..self.order.others(self.count), false, &mut self.random)
     }
@@ -322,13 +322,13 @@ impl<S: Source> Sweep<'_, S> {
             return true;
         }
         self.next = DONE;
-        // Those that were not known when the order was made.
+        // The processors that were not known when the order was made.
         let strangers = self.order.known.min(self.count)..self.count;
         self.part = Part::new(strangers, false, &mut self.random);
         self.part.left > 0
     }
 
-    /// The victim at the current place of the current part.
+    /// Returns the victim at the current offset of the current part.
     #[inline]
     fn victim(&self) -> usize {
         let Part {
@@ -343,7 +343,7 @@ impl<S: Source> Sweep<'_, S> {
             return usize::from(self.order.victims[place]);
         }
         if self.next == DONE && self.first != ALL {
-            // A stranger, by number.
+            // A processor that was not known when the order was made, by number.
             return place;
         }
         self.order.other(place, self.count)
@@ -360,7 +360,7 @@ impl<S: Source> Iterator for Sweep<'_, S> {
                 let victim = self.victim();
                 self.part.offset += 1;
                 self.part.left -= 1;
-                // Among those of a list some may not be there.
+                // A list may have victims beyond the first `count`.
                 if victim < self.count && victim != self.order.me {
                     return Some(victim);
                 }

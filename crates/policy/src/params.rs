@@ -1,13 +1,14 @@
-//! The papers' parameters, each a number that is in its range: theta, mu, and a factor.
+//! The papers' parameters theta and mu, and a factor: numbers that are checked to be in their
+//! range.
 //!
-//! A value of these types was checked when it was made, so a policy that holds one needs no check,
-//! and can be compared and hashed.
+//! A value of these types is checked on construction, so a policy that has one needs no check of
+//! its own, and can be compared and hashed.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// A number that is not in the range of a parameter.
+/// Error for a number that is not in the range of a parameter.
 ///
 /// ```
 /// use locksley_policy::Mu;
@@ -17,9 +18,9 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
-    /// What was given.
+    /// The given number.
     pub given: f64,
-    /// What is possible.
+    /// The valid numbers.
     pub wanted: &'static str,
 }
 
@@ -38,17 +39,17 @@ macro_rules! parameter {
         pub struct $name(f64);
 
         impl $name {
-            /// What is possible.
+            /// The valid numbers.
             pub const WANTED: &'static str = $wanted;
 
-            /// The parameter with this value.
+            /// Creates a parameter with this value.
             ///
             /// # Errors
             ///
             /// If the value is out of range.
             pub const fn new($value: f64) -> Result<$name, OutOfRange> {
                 if $fits {
-                    // The sum makes of -0.0 a 0.0, so that equal values have equal bits.
+                    // Adding 0.0 turns -0.0 into 0.0, so that equal values have equal bits.
                     Ok($name($value + 0.0))
                 } else {
                     Err(OutOfRange {
@@ -58,13 +59,13 @@ macro_rules! parameter {
                 }
             }
 
-            /// The value.
+            /// Returns the value.
             #[inline]
             pub const fn get(self) -> f64 {
                 self.0
             }
 
-            /// A constant of this crate.
+            /// Creates a constant of this crate; panics if it is out of range.
             pub(crate) const fn known(value: f64) -> $name {
                 match $name::new(value) {
                     Ok(parameter) => parameter,
@@ -73,7 +74,7 @@ macro_rules! parameter {
             }
         }
 
-        // The value is not NaN.
+        // Equality is reflexive, since the value is not NaN.
         impl Eq for $name {}
 
         impl Hash for $name {
@@ -105,8 +106,8 @@ macro_rules! parameter {
 }
 
 parameter! {
-    /// A probability below 1: the thesis's theta_r and theta_s, how often a processor does
-    /// something else than try a random victim. What a scheduler's expected run time depends on is
+    /// A probability below 1: the thesis's theta_r and theta_s, the probability that a processor
+    /// does something other than try a random victim. A scheduler's expected run time depends on
     /// 1/(1 - theta).
     ///
     /// ```
@@ -147,10 +148,10 @@ parameter! {
 }
 
 impl Theta {
-    /// Never.
+    /// Probability 0.
     pub const ZERO: Theta = Theta::known(0.0);
 
-    /// Every second time: what is expected of a scheduler grows by at most 1/(1 - theta) = 2.
+    /// Probability 1/2: bounds on expected values grow by a factor of at most 1/(1 - theta) = 2.
     pub const HALF: Theta = Theta::known(0.5);
 }
 
@@ -166,7 +167,7 @@ impl Mu {
 }
 
 impl Factor {
-    /// Twice, or half.
+    /// Doubling or halving.
     pub const TWO: Factor = Factor::known(2.0);
 }
 

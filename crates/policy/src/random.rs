@@ -1,19 +1,20 @@
-//! Random numbers for decisions: small, fast, and the same for the same seed.
+//! Random numbers for decisions: small and fast generators, with the same numbers for the same
+//! seed.
 
-/// Where random numbers come from.
+/// A source of random numbers.
 pub trait Source {
-    /// The next number, uniform over all of them.
+    /// Returns the next number, uniform over all values of `u64`.
     fn next(&mut self) -> u64;
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which is not zero.
     ///
-    /// By multiplication: the bias is below `bound / 2^64`.
+    /// It multiplies instead of dividing: the bias is below `bound / 2^64`.
     #[inline]
     fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// A number from 0 inclusive to 1 exclusive, in steps of 2^-53.
+    /// Returns a number from 0 inclusive to 1 exclusive, in steps of 2^-53.
     #[inline]
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
@@ -43,8 +44,8 @@ pub const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", 2014): any
-/// state is as good as any other, so it can be computed.
+/// Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", 2014). Any
+/// state is as good as any other, so a state may be computed, for instance from a key.
 ///
 /// ```
 /// use locksley_policy::{Source, SplitMix64};
@@ -67,8 +68,8 @@ impl Source for SplitMix64 {
 
 /// Vigna's xorshift64*, seeded through Steele, Lea and Flood's SplitMix64.
 ///
-/// One word of state, three shifts and a multiplication: good enough to choose a victim, and
-/// a worker draws one whenever it is out of work. Not for secrets.
+/// One word of state, three shifts and a multiplication: good enough to choose a victim, and cheap
+/// for a worker that draws a number whenever it is out of work. Not for secrets.
 ///
 /// ```
 /// use locksley_policy::{Random, Source};
@@ -82,12 +83,12 @@ impl Source for SplitMix64 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Random {
-    /// Never zero, from which xorshift would not come away.
+    /// Never zero: xorshift maps zero to itself.
     state: u64,
 }
 
 impl Random {
-    /// The generator of a seed and a stream, such as the number of a worker.
+    /// Creates the generator of a seed and a stream, such as the number of a worker.
     pub fn new(seed: u64, stream: u64) -> Random {
         Random {
             state: mix(seed.wrapping_add(stream.wrapping_mul(GOLDEN))).max(1),
@@ -149,7 +150,8 @@ mod tests {
 
     #[test]
     fn no_seed_gets_stuck() {
-        // The state that SplitMix64 maps to zero is among these for some stream; `max` saves it.
+        // For some stream of these seeds, SplitMix64 maps the state to zero; `max` in `Random::new`
+        // replaces it.
         for seed in [0, 1, u64::MAX, 0x61c8_8646_80b5_83eb] {
             for stream in 0..100 {
                 let mut random = Random::new(seed, stream);

@@ -1,12 +1,13 @@
-//! Ranks: how processes without a common memory balance their loads, and how they find out that all
+//! Ranks: how processes without shared memory balance their loads, and how they detect that all
 //! work is done.
 //!
 //! A [`Rank`] is the part of one process in a protocol of messages: steal-half between processes,
-//! with the choice of victims and amounts of this crate, [lifelines](Lifelines), Safra's detection
-//! of termination, and a watch over the others' life. It has no clock, no thread and no connection:
-//! it is told the time and what came, and says what is to be sent. So MPI, threads in a test and a
-//! simulation of ten thousand hosts run the same code. The transport delivers what one rank sends
-//! another once and in order, as MPI does; different pairs may be as much out of step as they like.
+//! with the choice of victims and amounts of this crate, [lifelines](Lifelines), Safra's
+//! termination detection, and heartbeats. It has no clock, no thread and no connection: the caller
+//! passes it the time and the messages that have arrived, and sends the messages that it returns.
+//! So MPI, threads in a test and a simulation of ten thousand hosts run the same code. The
+//! transport must deliver the messages from one rank to another exactly once and in order, as MPI
+//! does; there is no assumption about the relative order of messages of different pairs.
 //!
 //! ```text
 //!            requests go anywhere                        everything else goes along a tree
@@ -25,30 +26,30 @@
 //!
 //! # Beginning
 //!
-//! A rank says Hello with its build to its parent, which answers as soon as it has been answered
-//! itself. So a rank that has an answer knows that its build is the root's. Before that it asks for
-//! nothing and gives nothing; another build ends the job, on both sides.
+//! A rank sends Hello with its build to its parent. The parent answers once its own parent has
+//! answered. So a rank that has an answer knows that its build is the root's. Before that it
+//! neither requests nor gives work. Ranks of different builds end the job, on both sides.
 //!
 //! # Stealing
 //!
 //! A rank whose store is [hungry](Store::is_hungry) has one request under way at a time. The victim
 //! gives the oldest half of its surplus, but keeps a floor ([`Protocol::share`]). After a failure
-//! the thief waits, each time twice as long up to a limit; or it has lifelines, and falls silent
-//! after `w + z` failures for z lifelines. So with lifelines an idle rank costs a bounded number of
-//! messages until a rank has work for it.
+//! the thief waits, twice as long each time up to a limit. With lifelines it does not wait: after
+//! `w` failures it asks its z lifelines, and after `w + z` failures it falls silent. So with
+//! lifelines an idle rank sends a bounded number of messages until a rank has work for it.
 //!
 //! # Termination
 //!
 //! From Dijkstra, "Shmuel Safra's version of termination detection" (EWD998). A rank is *active* or
-//! *passive*; only an active one sends `Work`, and only `Work` makes a passive one active. Each
+//! *passive*; only an active rank sends `Work`, and only `Work` makes a passive rank active. Each
 //! rank counts `Work` messages sent minus received, its *balance* c, and turns *black* when it
-//! receives one. In a wave every rank once, and only when passive, adds its balance and colour to a
-//! token, and turns white.
+//! receives one. In a wave each rank adds its balance and colour to a token exactly once, when it
+//! is passive, and turns white.
 //!
 //! **Deviation from the paper.** There the token goes round a ring, which takes P messages one
 //! after the other: ten seconds for ten thousand hosts and a latency of 1 ms. Here tokens are
-//! summed up along the tree, in 2 log4 P steps; and a wave begins when the last has failed, not
-//! when it is sent for. The paper's proof needs no ring:
+//! summed up along the tree, in 2 log4 P steps; and the root starts a new wave as soon as the last
+//! has failed, without being asked for it. The paper's proof needs no ring:
 //!
 //! **Theorem.** If the sum of all tokens of a wave is white and its balance is zero, then all ranks
 //! are passive and no work is on its way.
@@ -66,28 +67,28 @@
 //!
 //! At the beginning V is empty, and P1 holds. P1 ends only when a rank in V receives work; then B
 //! was above zero before, and B = q + the sum of c over U, which is P2. P2 ends only when a rank in
-//! U receives work, and that turns black: P3. P3 ends only when the black rank adds its token: P4,
-//! which stays. (A white, passive rank that goes from U to V changes none of them.) At the end U is
-//! empty: P3 is false, P4 is false if the sum is white, P2 is false if q is zero; so P1 holds, and
-//! B = q = 0.
+//! U receives work, which turns that rank black: P3. P3 ends only when the black rank adds its
+//! token: P4, which stays. (A white, passive rank that goes from U to V changes none of them.) At
+//! the end U is empty: P3 is false, P4 is false if the sum is white, P2 is false if q is zero; so
+//! P1 holds, and B = q = 0.
 //!
-//! **Liveness.** When all work is done, no rank turns black any more, so the wave after the one
-//! that is under way is white; and all balances add up to zero.
+//! **Liveness.** When all work is done, no rank turns black any more, so the wave after the current
+//! one is white; and all balances add up to zero.
 //!
 //! # End
 //!
 //! The root sends Done down the tree. Requests may still be under way, so every rank goes on
-//! answering them, with Nothing; a rank that waits for no answer, and whose children have said Bye,
-//! says Bye. When the root has all of them, it sends Leave. Bye is the last message of a child to
-//! its parent, Leave the last of a parent to its child, and all requests were answered: so a rank
-//! that [leaves](Next::Done) has received everything that was ever sent to it.
+//! answering them, with Nothing. A rank says Bye when it waits for no answer and all its children
+//! have said Bye. When the root has the Bye of all its children, it sends Leave. Bye is the last
+//! message of a child to its parent, Leave the last of a parent to its child, and all requests were
+//! answered: so a rank that [leaves](Next::Done) has received everything that was ever sent to it.
 //!
 //! # Failures
 //!
-//! Everything is fail-stop: a rank that dies takes tasks with it, which cannot be brought back. It
-//! must be noticed, and end the job. Ranks that are neighbours in the tree send each other signs of
-//! life; a rank that is silent for too long, or leaves a request unanswered, is [`Trouble`]. A
-//! process that was itself stopped for a while accuses no other because of that time.
+//! Failures are fail-stop. A rank that dies takes its tasks with it, and they cannot be recovered,
+//! so the failure must be detected and end the job. Neighbours in the tree send each other
+//! heartbeats; a rank that is silent for too long, or leaves a request unanswered, is [`Trouble`].
+//! A process that was itself stopped for a while does not count that time as silence of others.
 //!
 //! ```
 //! use locksley_policy::rank::{Message, Next, Protocol, Rank, Store};
@@ -157,11 +158,11 @@ use heartbeat::Heartbeat;
 use safra::Safra;
 use sending::Probing;
 
-/// How many children a rank has in the tree. Few, since the root waits for all of them; not two,
+/// Number of children of a rank in the tree. Few, since the root waits for all of them; not two,
 /// since each level costs a latency.
 const FAN: usize = 4;
 
-/// What is to be sent: to whom, and what.
+/// Messages to be sent, each with its receiver.
 type Out<W> = Vec<(usize, Message<W>)>;
 
 /// A request under way.
@@ -171,28 +172,27 @@ struct Request {
     since: u64,
 }
 
-/// How far a rank is.
+/// Phase of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
-    /// Nothing has happened yet.
+    /// Neither a message has come nor a step been made.
     Fresh,
-    /// It has said Hello, and waits for the answer.
+    /// The rank has said Hello, and waits for the answer.
     Greeting,
-    /// It has the same build as the root.
+    /// The rank's build is known to be the root's.
     Working,
     /// All work is done.
     Ending,
-    /// It has said Bye.
+    /// The rank has said Bye.
     Closing,
-    /// It has left.
+    /// The rank has left.
     Left,
 }
 
-/// One rank of the protocol: the root is rank 0. See the [module](self).
+/// One rank of the protocol. Rank 0 is the root. See the [module](self).
 ///
-/// What [`receive`](Rank::receive) and [`step`](Rank::step) put into `out` is to be sent, in that
-/// order, also after
-/// [`Trouble`].
+/// The caller sends what [`receive`](Rank::receive) and [`step`](Rank::step) put into `out`, in
+/// that order, also after [`Trouble`].
 ///
 /// ```
 /// use locksley_policy::rank::{Counts, Protocol, Rank};
@@ -210,29 +210,30 @@ pub struct Rank<V> {
     build: u64,
     random: Random,
     phase: Phase,
-    /// Its children that have said Hello before it was answered itself.
+    /// The children that said Hello before the rank's own Hello was answered.
     unanswered: Vec<usize>,
     memory: Memory,
     lines: Vec<usize>,
     request: Option<Request>,
-    /// Whom it probes, if it sends.
+    /// The probe under way, if the rank sends work and has one.
     probing: Option<Probing>,
-    /// Failed attempts since it last got work.
+    /// Number of failed attempts since the rank last got work.
     failures: u32,
-    /// When the next attempt may be made.
+    /// Earliest time of the next attempt.
     next_try: u64,
-    /// Who has left a request here, those first that have waited longest.
+    /// The ranks that wait for work from here on their lifelines, those first that have waited
+    /// longest.
     remembered: VecDeque<usize>,
     safra: Safra,
-    /// How many children have said Bye.
+    /// Number of children that have said Bye.
     byes: usize,
     heartbeat: Heartbeat,
     counts: Counts,
 }
 
 impl<V: View> Rank<V> {
-    /// One of as many ranks as the view shows. `build` tells builds apart, and the choice of
-    /// victims is a function of `seed`, the rank, and what comes.
+    /// Creates rank `me` of as many ranks as the view has. `build` identifies the build. The choice
+    /// of victims is a function of `seed`, the rank and the messages that arrive.
     pub fn new(me: usize, protocol: Protocol, view: V, build: u64, seed: u64) -> Rank<V> {
         let count = view.count().max(me + 1);
         let children = children(me, count);
@@ -260,18 +261,18 @@ impl<V: View> Rank<V> {
         }
     }
 
-    /// What it has done so far.
+    /// Returns what the rank has done so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// How many ranks wait on their lifelines for work from here. If there are any, a
-    /// [`step`](Rank::step) is due as soon as there is surplus.
+    /// Returns the number of ranks that wait on their lifelines for work from here. If there are
+    /// any, a [`step`](Rank::step) is due as soon as there is surplus.
     pub fn remembered(&self) -> usize {
         self.remembered.len()
     }
 
-    /// Returns `true` if this rank has heard that all work is done.
+    /// Returns `true` if this rank knows that all work is done.
     ///
     /// ```
     /// # use locksley_policy::{Blind, rank::{Protocol, Rank}};
@@ -290,12 +291,12 @@ impl<V: View> Rank<V> {
     }
 }
 
-/// The parent of a rank in the tree.
+/// Returns the parent of a rank in the tree.
 fn parent(me: usize) -> Option<usize> {
     Some(me.checked_sub(1)? / FAN)
 }
 
-/// The children of a rank in the tree.
+/// Returns the children of a rank in the tree.
 fn children(me: usize, count: usize) -> std::ops::Range<usize> {
     let child = |number| me.saturating_mul(FAN).saturating_add(number).min(count);
     child(1)..child(FAN + 1)

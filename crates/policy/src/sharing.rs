@@ -1,18 +1,19 @@
 //! The policy of the sharing strategy: whether, and to whom, a busy processor offers work.
 //!
-//! A processor that enables two nodes while its flag is set offers one of them with probability
-//! 1 - theta_s (Rito, "Scheduling computations", Algorithm 7, `SPREAD`). To whom:
+//! A processor that enables two nodes while its flag is set offers one of them with probability 1 -
+//! theta_s (Rito, "Scheduling computations", Algorithm 7, `SPREAD`). The target is one of these:
 //!
-//! - [`Target::Random`]: a random processor, which takes the offer if idle;
-//! - [`Target::SpreadBack`]: the same, and with probability theta_s the last thief (Algorithm 12);
-//! - [`Target::Threshold`]: up to L_p others are probed one after the other, and the first that has
-//!   less than a threshold gets the offer (Eager, Lazowska, Zahorjan; section 2.4.4);
-//! - [`Target::Shortest`]: the one that has least of L_p others.
+//! - [`Target::Random`]: a random processor, which takes the offer if it is idle;
+//! - [`Target::SpreadBack`]: the same; and with probability theta_s, where nothing else would be
+//!   offered, the last thief (Algorithm 12);
+//! - [`Target::Threshold`]: the first of up to L_p other processors, probed one after the other,
+//!   whose queue is shorter than a threshold (Eager, Lazowska, Zahorjan; section 2.4.4);
+//! - [`Target::Shortest`]: the one of L_p other processors with the shortest queue.
 //!
-//! **Deviations from the paper.** Random means one of the others. In Algorithm 12 the offer to the
-//! last thief counts as unmade for the flag, and so it does here ([`Offer::Back`]). What Eager et
-//! al. call the queue's length includes the task being executed; so a processor that is busy counts
-//! for one more than waits in its pile.
+//! **Deviations from the paper.** Random means one of the other processors. In Algorithm 12 the
+//! flag treats the offer to the last thief as unmade, and so it does here ([`Offer::Back`]). Eager
+//! et al. include the task in execution in the length of a queue; so a busy processor counts one
+//! more than the number of items that wait.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ use crate::random::Source;
 use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
-/// To whom work is offered.
+/// The processor to which work is offered.
 ///
 /// ```
 /// use locksley_policy::{Random, Target};
@@ -34,37 +35,37 @@ use crate::view::{MOST_PROBES, View, other, probe};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
-    /// Any processor.
+    /// A random processor.
     #[default]
     Random,
-    /// Any processor; and the last thief, where nothing would be offered.
+    /// A random processor; and the last thief, where no offer would be made.
     SpreadBack,
-    /// The first that has less than `below`, of `probes` that are drawn.
+    /// The first of `probes` random processors whose queue is shorter than `below`.
     Threshold {
-        /// How many are asked, at most [`MOST_PROBES`] (Eager et al.'s L_p).
+        /// Number of processors that are probed, at most [`MOST_PROBES`] (Eager et al.'s L_p).
         probes: u32,
-        /// What is too much.
+        /// The length of a queue from which on a processor is not chosen.
         below: u32,
     },
-    /// The one that has least, of `probes` that are drawn.
+    /// The one of `probes` random processors with the shortest queue.
     Shortest {
-        /// How many are asked, at most [`MOST_PROBES`] (Eager et al.'s L_p).
+        /// Number of processors that are probed, at most [`MOST_PROBES`] (Eager et al.'s L_p).
         probes: u32,
     },
 }
 
 impl Target {
-    /// [`Target::Threshold`] of three, for those that have nothing: more probes gain little, say
-    /// Eager et al.
+    /// [`Target::Threshold`] of three probes, for idle processors only: according to Eager et al.,
+    /// more probes gain little.
     pub const THRESHOLD: Target = Target::Threshold {
         probes: 3,
         below: 1,
     };
 
-    /// [`Target::Shortest`] of three.
+    /// [`Target::Shortest`] of three probes.
     pub const SHORTEST: Target = Target::Shortest { probes: 3 };
 
-    /// One of each kind.
+    /// One value of each variant.
     pub const ALL: [Target; 4] = [
         Target::Random,
         Target::SpreadBack,
@@ -79,7 +80,7 @@ impl Target {
         ("shortest", Target::SHORTEST),
     ];
 
-    /// Those of Eager et al., for processors that send and do not know their thieves.
+    /// The targets of Eager et al., for processors that send work and do not know their thieves.
     const SENDERS: [(&'static str, Target); 3] = [
         ("random", Target::Random),
         ("threshold", Target::THRESHOLD),
@@ -115,7 +116,7 @@ impl Target {
         }
     }
 
-    /// Whom to offer work to; `None` if none is fit.
+    /// Returns the processor to offer work to, or `None` if no probed processor qualifies.
     ///
     /// ```
     /// use locksley_policy::{Random, Target};
@@ -153,7 +154,8 @@ impl Target {
     }
 }
 
-/// `threshold` unless a word says otherwise; `l_p` and `below` may stand behind it.
+/// The text form on its own: `threshold` unless a word says otherwise, followed by `l_p` and
+/// `below`.
 impl TextForm for Target {
     fn read(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
         let target = if reader.has_word() {
@@ -170,7 +172,7 @@ impl TextForm for Target {
     }
 }
 
-/// How much a processor has to do, what it is executing included.
+/// Returns the length of a processor's queue, including the task that it is executing.
 fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
     view.load(processor) + usize::from(!view.is_idle(processor))
 }
@@ -186,18 +188,18 @@ fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offer {
-    /// It keeps the work, and has not tried.
+    /// Keep the work without having tried to offer it.
     Skip,
-    /// It has probed, and none was fit: a failure.
+    /// Keep the work, because no probed processor qualified: a failure.
     NoTarget,
-    /// It offers the work to this one: a success if that is idle, or else a failure.
+    /// Offer the work to this processor: a success if it is idle, otherwise a failure.
     To(usize),
-    /// It offers the work to its last thief, on the side: unmade for the flag.
+    /// Offer the work to the last thief. The flag treats this as unmade.
     Back(usize),
 }
 
 impl Offer {
-    /// The receiver, if there is one.
+    /// Returns the processor that gets the offer, if there is one.
     pub fn target(self) -> Option<usize> {
         match self {
             Offer::Skip | Offer::NoTarget => None,
@@ -205,7 +207,8 @@ impl Offer {
         }
     }
 
-    /// What it is for the heuristic, given whether the target was idle and has the offer now.
+    /// Returns the outcome for the heuristic; `offered` if the target was idle and has the offer
+    /// now.
     pub fn outcome(self, offered: bool) -> Spread {
         match self {
             Offer::Skip | Offer::Back(_) => Spread::Unmade,
@@ -215,11 +218,11 @@ impl Offer {
     }
 }
 
-/// The sharing strategy's policies.
+/// The policies of the sharing strategy.
 ///
 /// `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET,l_p=N,below=N`: the heuristic is as in
-/// [`Heuristic`], the thetas are 0 unless given, the target is one of `random`, `spread-back`,
-/// `threshold` (with `l_p` and `below`) and `shortest` (with `l_p`).
+/// [`Heuristic`], the thetas are 0 unless given, and the target is `random`, `spread-back`,
+/// `threshold` (with `l_p` and `below`) or `shortest` (with `l_p`).
 ///
 /// ```
 /// use locksley_policy::{Heuristic, Sharing, Target, Theta};
@@ -236,16 +239,16 @@ impl Offer {
 pub struct Sharing {
     /// When a processor spreads.
     pub heuristic: Heuristic,
-    /// How often it does not, though it might.
+    /// Probability that it does not, although its flag is set.
     pub theta_s: Theta,
-    /// How often a thief makes no attempt, and how often it changes no flag.
+    /// Probability that a thief makes no attempt, and that it updates no flag.
     pub theta_r: Theta,
-    /// To whom.
+    /// The processor that gets the offer.
     pub target: Target,
 }
 
 impl Sharing {
-    /// What to do with a node, if the flag is set.
+    /// Decides what to do with a node. To be called if the flag is set.
     ///
     /// ```
     /// use locksley_policy::{Blind, Memory, Offer, Random, Seeker, Sharing, Spread};
@@ -355,7 +358,7 @@ mod tests {
         assert_eq!(count(&always, |offer| matches!(offer, Offer::To(_))), DRAWS);
     }
 
-    /// Algorithm 12: the last thief, where Algorithm 7 does nothing.
+    /// Algorithm 12: an offer to the last thief where Algorithm 7 makes none.
     #[test]
     fn spread_back_goes_to_the_last_thief() {
         let policy = "sharing:greedy,theta_s=0.3,target=spread-back";
@@ -372,7 +375,7 @@ mod tests {
         assert!(fits(skipped, DRAWS, 0.3));
     }
 
-    /// One of nine others is idle: L_p different probes find it with L_p/9.
+    /// One of nine other processors is idle: L_p different probes find it with probability L_p/9.
     #[test]
     fn probing_finds_with_the_probability_of_its_limit() {
         let loads: &[u32] = &[4, 4, 4, 4, 4, 4, 4, 0, 4, 4];
@@ -388,7 +391,7 @@ mod tests {
                 found + count(&made, |offer| offer == Offer::NoTarget),
                 DRAWS
             );
-            // The shortest of the probed gets it in any case.
+            // The shortest of the probed queues gets the offer in any case.
             let policy = format!("sharing:greedy,target=shortest,l_p={limit}");
             let made = offers(&policy, None, loads);
             let found = count(&made, |offer| offer == Offer::To(7));
@@ -400,7 +403,7 @@ mod tests {
         }
     }
 
-    /// Who is executing its last task has an empty pile, and a queue of length 1.
+    /// A processor that is executing its last task has no waiting items and a queue of length 1.
     #[test]
     fn the_task_in_execution_counts() {
         struct Busy;

@@ -1,21 +1,22 @@
-//! How policies are written: `name:word,key=value`.
+//! The text form of policies: `name:word,key=value`.
 //!
 //! ```text
 //!   sharing:tit-for-tat,theta_s=0.25,target=shortest,l_p=3
 //!   ^name   ^word       ^key    ^value
 //! ```
 //!
-//! A text is a list of words and of pairs. The first word is set off by a colon; apart from that a
-//! colon is as good as a comma, so that a policy reads the same on its own
-//! (`steal-back:theta_r=0.25`) and as a part of another (`flexible:steal-back,theta_r=0.25`). The
-//! order of the words matters, that of the pairs does not.
+//! A text is a list of words and of pairs. A colon follows the first word, and commas separate the
+//! other parts. The parts read the same when a policy stands on its own (`steal-back:theta_r=0.25`)
+//! and when it is a part of another (`flexible:steal-back,theta_r=0.25`). The order of the words
+//! matters, that of the pairs does not.
 //!
-//! A policy says how it is written by implementing [`TextForm`]; a macro makes `FromStr` and
-//! `Display` of that. What is not written has its default, and defaults are not written.
+//! A policy defines its text form by implementing [`TextForm`]; a macro derives `FromStr` and
+//! `Display` from it. A part that is left out has its default value, and default values are not
+//! printed.
 
 use std::fmt;
 
-/// A text that is not a policy.
+/// Error for a text that is not a policy.
 ///
 /// ```
 /// use locksley_policy::{Dealing, ParseError};
@@ -27,18 +28,18 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// A word that means nothing here, or none at all.
+    /// An unknown word, or a missing one.
     Word {
         /// The whole text.
         text: String,
         /// The word; empty if there is none.
         found: String,
-        /// What a word here names.
+        /// What the word should name.
         what: &'static str,
-        /// The words that are possible.
+        /// The valid words.
         possible: Vec<&'static str>,
     },
-    /// A value that is not possible.
+    /// An invalid value.
     Value {
         /// The whole text.
         text: String,
@@ -46,16 +47,16 @@ pub enum ParseError {
         key: String,
         /// The value.
         found: String,
-        /// What is possible.
+        /// The valid values.
         wanted: String,
     },
-    /// Something that belongs to nothing: a key that is not known, or one word too many.
+    /// A part that no policy has read: an unknown key, or one word too many.
     Surplus {
         /// The whole text.
         text: String,
-        /// The part of it.
+        /// The part.
         found: String,
-        /// The keys that are possible.
+        /// The valid keys.
         possible: Vec<&'static str>,
     },
 }
@@ -114,7 +115,7 @@ impl std::error::Error for ParseError {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Where in the text it begins, in bytes.
+    /// Offset of the part in the text, in bytes.
     pub at: usize,
     /// The key; `None` for a word.
     pub key: Option<&'a str>,
@@ -123,7 +124,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Splits `name:part,part,...`. Parts that are empty are left out.
+    /// Splits `name:part,part,...`. Empty parts are left out.
     pub fn split(text: &'a str) -> (&'a str, Vec<Part<'a>>) {
         let (name, list) = text.split_once(':').unwrap_or((text, ""));
         let mut at = name.len() + 1;
@@ -145,7 +146,7 @@ impl<'a> Part<'a> {
         Part { at, key, value }
     }
 
-    /// The part as it is written.
+    /// Returns the part as it is written.
     pub fn text(&self) -> String {
         match self.key {
             Some(key) => format!("{key}={}", self.value),
@@ -154,7 +155,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Takes a text apart.
+/// Reads the parts of a text.
 ///
 /// ```
 /// use locksley_policy::Reader;
@@ -170,14 +171,14 @@ impl<'a> Part<'a> {
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
-    /// What has not been read, in order.
+    /// The parts that have not been read, in order.
     parts: Vec<Part<'a>>,
-    /// The keys that were asked for.
+    /// The keys that have been read or looked for.
     keys: Vec<&'static str>,
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the beginning of a text.
+    /// Creates a reader at the beginning of a text.
     pub fn new(text: &'a str) -> Reader<'a> {
         let (name, rest) = Part::split(text);
         let name = Some(Part::new(0, name)).filter(|_| !name.is_empty());
@@ -188,11 +189,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next word, which names one of these.
+    /// Reads the next word, and returns the value that it names in `named`.
     ///
     /// # Errors
     ///
-    /// If there is no word, or it names none of them.
+    /// If there is no word, or `named` does not have it.
     pub fn word<T: Copy>(
         &mut self,
         what: &'static str,
@@ -216,11 +217,11 @@ impl<'a> Reader<'a> {
         self.parts.iter().any(|part| part.key.is_none())
     }
 
-    /// The value of a key, or the default.
+    /// Reads the value of a key; returns the default if the text does not have the key.
     ///
     /// # Errors
     ///
-    /// If `read` makes nothing of it; `wanted` says what it would have understood.
+    /// If `read` returns `None`. The error says `wanted`, a description of the valid values.
     pub fn value<T>(
         &mut self,
         key: &'static str,
@@ -241,11 +242,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The value of a key which is a whole number from a range, or the default.
+    /// Reads the value of a key, a whole number in a range; returns the default if the text does
+    /// not have the key.
     ///
     /// # Errors
     ///
-    /// If it is no such number.
+    /// If the value is not a number in the range.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -261,11 +263,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The value of a key which is a name of one of these, or the default.
+    /// Reads the value of a key, which is a name in `named`; returns the default if the text does
+    /// not have the key.
     ///
     /// # Errors
     ///
-    /// If it names none of them.
+    /// If `named` does not have the value.
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -279,11 +282,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Everything has been read.
+    /// Checks that every part has been read.
     ///
     /// # Errors
     ///
-    /// If something is left.
+    /// If a part has not been read.
     pub fn finish(self) -> Result<(), ParseError> {
         match self.parts.first() {
             None => Ok(()),
@@ -296,7 +299,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Puts a text together.
+/// Writes the parts of a text.
 ///
 /// ```
 /// use std::fmt;
@@ -318,12 +321,12 @@ impl<'a> Reader<'a> {
 /// ```
 pub struct Writer<'a, 'b> {
     out: &'a mut fmt::Formatter<'b>,
-    /// How many parts have been written.
+    /// Number of parts that have been written.
     parts: usize,
 }
 
 impl<'a, 'b> Writer<'a, 'b> {
-    /// Starts a text.
+    /// Creates a writer of a text.
     pub fn new(out: &'a mut fmt::Formatter<'b>) -> Self {
         Writer { out, parts: 0 }
     }
@@ -366,7 +369,7 @@ impl<'a, 'b> Writer<'a, 'b> {
     }
 }
 
-/// Something that can be written as a part of a text.
+/// A value that can be written as a part of a text.
 ///
 /// ```
 /// use locksley_policy::{Reader, TextForm, Theta, Victims};
@@ -378,28 +381,28 @@ impl<'a, 'b> Writer<'a, 'b> {
 /// assert_eq!(victims, Victims::Sticky { theta: Theta::new(0.25).unwrap() });
 /// ```
 pub trait TextForm: Sized {
-    /// The name that comes first where it stands on its own, if there is one.
+    /// The name that precedes the value where it stands on its own, if there is one.
     const NAME: Option<&'static str> = None;
 
-    /// Reads what comes behind the name.
+    /// Reads the parts after the name.
     ///
     /// # Errors
     ///
-    /// If that makes no sense.
+    /// If a word or value is not valid.
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError>;
 
-    /// Writes what comes behind the name.
+    /// Writes the parts after the name.
     ///
     /// # Errors
     ///
     /// If the formatter fails.
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result;
 
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
     /// # Errors
     ///
-    /// If the text makes no sense.
+    /// If the text is not valid.
     fn parse(text: &str) -> Result<Self, ParseError> {
         let mut reader = Reader::new(text);
         if let Some(name) = Self::NAME {
@@ -424,7 +427,7 @@ pub trait TextForm: Sized {
     }
 }
 
-/// Makes `FromStr` and `Display` of [`TextForm`].
+/// Implements `FromStr` and `Display` by [`TextForm`].
 macro_rules! text_form {
     ($($policy:ty),*) => {$(
         impl std::str::FromStr for $policy {
@@ -445,7 +448,7 @@ macro_rules! text_form {
 
 pub(crate) use text_form;
 
-/// The name of something in a table of names.
+/// Returns the name of `thing` in a table of names.
 pub(crate) fn name_of<T: PartialEq>(named: &[(&'static str, T)], thing: &T) -> &'static str {
     let entry = named.iter().find(|(_, other)| other == thing);
     entry.map_or("?", |&(name, _)| name)

@@ -1,16 +1,16 @@
-//! What the thesis predicts of sharing, as functions of the ratio of idle processors (Rito,
+//! The thesis's predictions about sharing, as functions of the ratio of idle processors (Rito,
 //! "Scheduling computations", section 5.3).
 //!
-//! All assume a round in which every busy processor enables two nodes and `idle` of all processors
-//! are idle. They are lower bounds: what is measured is more.
+//! All assume a round in which every busy processor enables two nodes and a ratio `idle` of all
+//! processors is idle. They are lower bounds: measured values are higher.
 
-/// (1 - e^-x)/x, which is 1 at 0 and decreases.
+/// Returns (1 - e^-x)/x, which is 1 at 0 and decreases.
 fn share(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { -(-x).exp_m1() / x }
 }
 
-/// The gain of Greedy sharing over stealing: how many times the work leaves a busy processor
-/// (section 5.3.3; the thesis's psi). From 1, where no processor is idle, to 2.
+/// Returns the gain of Greedy sharing over stealing: the factor by which more work leaves a busy
+/// processor (section 5.3.3; the thesis's psi). From 1, where no processor is idle, to 2.
 ///
 /// ```
 /// assert!((locksley_policy::gain_of_greedy(0.5) - 1.39347).abs() < 1e-5);
@@ -19,7 +19,7 @@ pub fn gain_of_greedy(idle: f64) -> f64 {
     1.0 + idle * share(1.0 - idle)
 }
 
-/// The gain of Tit-for-tat over stealing (the thesis's delta). From 1 to 1.632.
+/// Returns the gain of Tit-for-tat over stealing (the thesis's delta). From 1 to 1.632.
 ///
 /// ```
 /// assert!((locksley_policy::gain_of_tit_for_tat(0.5) - 1.17859).abs() < 1e-5);
@@ -29,8 +29,8 @@ pub fn gain_of_tit_for_tat(idle: f64) -> f64 {
     1.0 + idle * asked * share((1.0 - idle) * asked)
 }
 
-/// The expected number of nodes that leave a busy processor in a round under Greedy (section
-/// 5.3.4; the bound of Claim 5.1). At 1 the piles do not grow.
+/// Returns the expected number of nodes that leave a busy processor in a round under Greedy
+/// (section 5.3.4; the bound of Claim 5.1). At 1 the queues do not grow.
 ///
 /// ```
 /// use locksley_policy::{GREEDY_STABLE, leaving_greedy};
@@ -42,7 +42,8 @@ pub fn leaving_greedy(idle: f64, theta_r: f64, theta_s: f64) -> f64 {
     stolen + donated(idle, theta_r, 1.0 - theta_s)
 }
 
-/// The same under Tit-for-tat (the bound of Claim 5.2).
+/// Returns the expected number of nodes that leave a busy processor in a round under Tit-for-tat
+/// (the bound of Claim 5.2).
 ///
 /// ```
 /// use locksley_policy::{TIT_FOR_TAT_STABLE, leaving_tit_for_tat};
@@ -52,22 +53,23 @@ pub fn leaving_greedy(idle: f64, theta_r: f64, theta_s: f64) -> f64 {
 /// ```
 pub fn leaving_tit_for_tat(idle: f64, theta_r: f64, theta_s: f64) -> f64 {
     let stolen = -(-idle * (1.0 - theta_r)).exp_m1();
-    // A flag is set as often as a processor is tried by a thief.
+    // A flag is set as often as a thief tries a processor.
     stolen + donated(idle, theta_r, (1.0 - theta_s) * stolen)
 }
 
-/// Donations per busy processor, if each makes an offer with this probability.
+/// Returns the donations per busy processor, if each makes an offer with this probability.
 fn donated(idle: f64, theta_r: f64, offers: f64) -> f64 {
     let unlucky = 1.0 - (1.0 - idle) * (1.0 - theta_r);
     idle * unlucky * offers * share((1.0 - idle) * offers)
 }
 
-/// The ratio of idle processors from which on piles shrink under Greedy with theta_r = theta_s = 0:
-/// the one root of [`leaving_greedy`] = 1 (Claim 5.1; the thesis rounds it up to .7375).
+/// The ratio of idle processors from which on queues shrink under Greedy with theta_r = theta_s =
+/// 0: the one root of [`leaving_greedy`] = 1 (Claim 5.1; the thesis rounds it up to .7375).
 pub const GREEDY_STABLE: f64 = 0.737_466_333_447_721;
 
-/// The ratio of idle processors from which on piles shrink under Tit-for-tat: the one root of
-/// [`leaving_tit_for_tat`] = 1 (Claim 5.2; the thesis rounds it up to .8675).
+/// The ratio of idle processors from which on queues shrink under Tit-for-tat with theta_r =
+/// theta_s = 0: the one root of [`leaving_tit_for_tat`] = 1 (Claim 5.2; the thesis rounds it up to
+/// .8675).
 pub const TIT_FOR_TAT_STABLE: f64 = 0.867_426_790_594_917;
 
 #[cfg(test)]
@@ -93,8 +95,8 @@ mod tests {
         assert_eq!(gain_of_tit_for_tat(0.0), 1.0);
     }
 
-    /// Claims 5.1 and 5.2, which the thesis leaves open: both functions grow, so each root is the
-    /// only one.
+    /// Claims 5.1 and 5.2, which the thesis does not prove: both functions grow, so each root is
+    /// the only one.
     #[test]
     fn piles_shrink_from_the_thresholds_on() {
         for step in 1..1000 {

@@ -1,17 +1,17 @@
-//! The choices of victims that are built in.
+//! The built-in choices of victims.
 //!
-//! All of them are the thesis's CFLFWS (Rito, "Scheduling computations", Algorithm 2): with
-//! probability 1 - theta_r a thief tries a random victim; what it does otherwise is the policy's.
+//! All of them are instances of the thesis's CFLFWS (Rito, "Scheduling computations", Algorithm 2):
+//! with probability 1 - theta_r a thief tries a random victim; otherwise the policy decides.
 //!
 //! **Theorem** (section 4.5.1). The expected run time is O(T1/P + Tinf/(1 - theta_r)), since every
 //! attempt hits each processor with probability at least (1 - theta_r)/P.
 //!
-//! **Deviations from the paper.** Random means one of the others: the paper lets a thief draw
-//! itself. A thief that has no last thief, no last victim or no neighbour tries a random victim. In
-//! Algorithm 10 a steal-back does not tell the victim who its last thief is; here every success
-//! does, so that two processors that steal from each other keep doing so. Sticky and longest are
-//! not in the thesis: the first goes on where work was found, the second is the bias by length of
-//! BWoS (Wang et al., OSDI 2023).
+//! **Deviations from the paper.** Random means one of the other processors: the paper lets a thief
+//! draw itself. A thief that has no last thief, no last victim or no neighbour tries a random
+//! victim. In Algorithm 10 a steal-back does not tell the victim who its last thief is; here every
+//! success does, so that two processors that steal from each other keep doing so. Sticky and
+//! longest are not in the thesis: sticky returns to the victim of the last success, longest is the
+//! bias by length of BWoS (Wang et al., OSDI 2023).
 
 use std::fmt;
 
@@ -24,16 +24,16 @@ use crate::view::{MOST_PROBES, View, other, probe};
 
 /// How a thief chooses whom to steal from.
 ///
-/// | text | with probability theta_r | from |
+/// | text | with probability theta_r, the thief tries | from |
 /// |---|---|---|
-/// | `uniform` | | Algorithm 1 |
-/// | `skip` | nothing at all | Algorithm 2 |
+/// | `uniform` | (theta_r is 0) | Algorithm 1 |
+/// | `skip` | no victim | Algorithm 2 |
 /// | `steal-back` | the processor that stole from it last | Algorithm 10 |
 /// | `nearest` | a neighbour, see [`Order`](crate::Order) | Algorithm 11 |
-/// | `sticky` | whom it stole from, if the last attempt was a success | |
-/// | `longest` | the one with most items of `probes` others | BWoS |
+/// | `sticky` | the victim of its last steal, if it has not found a victim empty since | |
+/// | `longest` | the one with the most items of `probes` others | BWoS |
 ///
-/// Behind the name may stand `theta_r`, a probability below 1, by default 1/2:
+/// The name may be followed by `theta_r`, a probability below 1, by default 1/2:
 /// `sticky:theta_r=0.9`.
 ///
 /// ```
@@ -52,57 +52,57 @@ pub enum Victims {
     /// Any processor, with equal probability.
     #[default]
     Uniform,
-    /// None, sometimes.
+    /// Sometimes no victim.
     Skip {
-        /// How often.
+        /// Probability of this choice.
         theta: Theta,
     },
     /// The processor that stole from the thief last.
     StealBack {
-        /// How often.
+        /// Probability of this choice.
         theta: Theta,
     },
-    /// Near ones first.
+    /// A neighbour, the nearer ones with higher probability.
     Nearest {
-        /// How often.
+        /// Probability of this choice.
         theta: Theta,
     },
-    /// The last victim, as long as it has something.
+    /// The last victim, as long as it has items.
     Sticky {
-        /// How often.
+        /// Probability of this choice.
         theta: Theta,
     },
-    /// One that has much.
+    /// The victim with the most items of a few that are drawn.
     Longest {
-        /// How often.
+        /// Probability of this choice.
         theta: Theta,
-        /// Of how many the longest, at most [`MOST_PROBES`].
+        /// Number of victims that are compared, at most [`MOST_PROBES`].
         probes: u32,
     },
 }
 
 impl Victims {
-    /// [`Victims::Skip`] every second time.
+    /// [`Victims::Skip`] with probability 1/2.
     pub const SKIP: Victims = Victims::Skip { theta: Theta::HALF };
 
-    /// [`Victims::StealBack`] every second time.
+    /// [`Victims::StealBack`] with probability 1/2.
     pub const STEAL_BACK: Victims = Victims::StealBack { theta: Theta::HALF };
 
-    /// [`Victims::Nearest`] every second time: the expected steals grow by
-    /// at most 1 / (1 - theta) = 2.
+    /// [`Victims::Nearest`] with probability 1/2: the expected number of steals grows by a factor
+    /// of at most 1 / (1 - theta) = 2.
     pub const NEAREST: Victims = Victims::Nearest { theta: Theta::HALF };
 
-    /// [`Victims::Sticky`] every second time.
+    /// [`Victims::Sticky`] with probability 1/2.
     pub const STICKY: Victims = Victims::Sticky { theta: Theta::HALF };
 
-    /// [`Victims::Longest`] of two, every second time: two choices have most of the effect that
-    /// many have (Mitzenmacher, "The power of two choices in randomized load balancing").
+    /// [`Victims::Longest`] of two with probability 1/2: two choices have most of the effect of
+    /// many (Mitzenmacher, "The power of two choices in randomized load balancing").
     pub const LONGEST: Victims = Victims::Longest {
         theta: Theta::HALF,
         probes: 2,
     };
 
-    /// One of each kind.
+    /// One value of each variant.
     pub const ALL: [Victims; 6] = [
         Victims::Uniform,
         Victims::SKIP,
@@ -121,7 +121,7 @@ impl Victims {
         ("longest", Victims::LONGEST),
     ];
 
-    /// How often the thief does something else than try a random victim.
+    /// Returns the probability that the policy decides, instead of a random victim being tried.
     pub fn theta(&self) -> Theta {
         match *self {
             Victims::Uniform => Theta::ZERO,
@@ -133,7 +133,8 @@ impl Victims {
         }
     }
 
-    /// The same kind with another theta.
+    /// Returns the same variant with another theta; [`Uniform`](Victims::Uniform) has none and
+    /// stays.
     ///
     /// ```
     /// use locksley_policy::{Theta, Victims};
@@ -158,7 +159,7 @@ impl Victims {
         matches!(self, Victims::Longest { .. })
     }
 
-    /// Whom to try; `None` to make no attempt, or if there is no other.
+    /// Returns the victim to try; `None` to make no attempt, or if there is no other processor.
     ///
     /// ```
     /// use locksley_policy::{Memory, Random, Seeker, Theta, Victims};
@@ -199,7 +200,8 @@ impl Victims {
     }
 }
 
-/// A neighbour, from the ring that Algorithm 11 draws or, if that is empty, from one further out.
+/// Returns a neighbour, from the ring that Algorithm 11 draws or, if that is empty, from the next
+/// ring that is not.
 fn near<V, S>(me: usize, choice: f64, theta: f64, view: &V, random: &mut S) -> Option<usize>
 where
     V: View + ?Sized,
@@ -209,7 +211,8 @@ where
     (ring(choice, theta, rings)..rings).find_map(|ring| view.neighbour(me, ring, random))
 }
 
-/// The one with most items of some that are drawn; `None` if none has any.
+/// Returns the victim with the most items of up to `probes` that are drawn; `None` if all are
+/// empty.
 fn longest<V, S>(me: usize, probes: u32, view: &V, random: &mut S) -> Option<usize>
 where
     V: View + ?Sized,
@@ -269,7 +272,7 @@ impl TextForm for Victims {
     }
 }
 
-/// The flexible strategy's policy: a choice of victims, written behind the strategy's name.
+/// The policy of the flexible strategy: a choice of victims, written after the strategy's name.
 ///
 /// ```
 /// use locksley_policy::{Flexible, Theta, Victims};
@@ -281,7 +284,7 @@ impl TextForm for Victims {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flexible {
-    /// Whom a thief tries.
+    /// The choice of victims.
     pub victims: Victims,
 }
 

@@ -1,12 +1,12 @@
-//! What a policy may see of the processors.
+//! What a policy may see of the processors: the trait [`View`].
 
 use crate::random::Source;
 
-/// What a policy may see of the processors. The pool and a simulator implement it; a slice of loads
-/// does too.
+/// What a policy may see of the processors. The pool and a simulator implement it, and so do slices
+/// of loads.
 ///
-/// What it answers may be out of date, as it is in a pool, where the others go on working: a policy
-/// must make sense whatever the answers are.
+/// Answers may be out of date, as they are in a pool, where other processors go on working. A
+/// policy must be correct whatever the answers are.
 ///
 /// ```
 /// use locksley_policy::View;
@@ -17,10 +17,10 @@ use crate::random::Source;
 /// assert!(loads.is_idle(1));
 /// ```
 pub trait View {
-    /// How many processors there are.
+    /// Returns the number of processors.
     fn count(&self) -> usize;
 
-    /// How many items wait in a processor's pile.
+    /// Returns the number of items that wait in a processor's queue.
     fn load(&self, processor: usize) -> usize;
 
     /// Returns `true` if a processor has nothing to do.
@@ -28,14 +28,14 @@ pub trait View {
         self.load(processor) == 0
     }
 
-    /// How many rings of neighbours a processor has, the nearest first; those beyond the last are
-    /// no nearer than others. 0 if nothing is known of distances.
+    /// Returns the number of rings of neighbours of a processor. Ring 0 is the nearest; processors
+    /// beyond the last ring count as equally far. 0 if no distances are known.
     fn rings(&self, me: usize) -> usize {
         let _ = me;
         0
     }
 
-    /// One of a ring, with equal probability.
+    /// Returns a random processor of a ring, with equal probability.
     fn neighbour(&self, me: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
         let _ = (me, ring, random);
         None
@@ -68,8 +68,7 @@ macro_rules! slices {
 
 slices!(u16, u32, usize);
 
-/// A view that shows how many processors there are, and nothing else: every processor seems to have
-/// one item.
+/// A view that shows only the number of processors: every processor seems to have one item.
 ///
 /// ```
 /// use locksley_policy::{Blind, View};
@@ -90,7 +89,7 @@ impl View for Blind {
     }
 }
 
-/// One of the others, with equal probability; `None` if there is no other.
+/// Returns a random processor other than `me`, with equal probability; `None` if there is no other.
 ///
 /// ```
 /// use locksley_policy::{Random, other};
@@ -109,11 +108,11 @@ pub fn other<S: Source + ?Sized>(me: usize, count: usize, random: &mut S) -> Opt
     Some(drawn + usize::from(drawn >= me))
 }
 
-/// The most processors that a policy probes before it decides.
+/// The largest number of processors that a policy probes before it decides.
 pub const MOST_PROBES: u32 = 16;
 
-/// Calls `probe` with up to `limit` different ones of the others, drawn without preference, until
-/// it says that this is enough.
+/// Calls `probe` for up to `limit` different processors other than `me`, drawn with equal
+/// probability, until it returns `true`.
 pub(crate) fn probe<S: Source + ?Sized>(
     me: usize,
     count: usize,
@@ -139,8 +138,8 @@ pub(crate) fn probe<S: Source + ?Sized>(
     }
 }
 
-/// Processors in nested groups of equal sizes: cores in caches in sockets in hosts, say. It takes
-/// no memory per processor, so it serves where there are a million of them.
+/// Processors in nested groups of equal sizes, for instance cores in caches in sockets in hosts.
+/// Needs no memory per processor, so it suits a million of them.
 ///
 /// ```text
 ///   Nest::new([2, 8]):   | 0 1 | 2 3 | 4 5 | 6 7 || 8 9 | ...
@@ -167,12 +166,12 @@ pub struct Nest {
 }
 
 impl Nest {
-    /// The most levels.
+    /// The largest number of levels.
     pub const MOST: usize = 6;
 
-    /// Groups of these sizes, the smallest first. A size that is not a proper multiple of the one
-    /// before is left out, as are those beyond [`MOST`](Nest::MOST): a group is then a part of the
-    /// next.
+    /// Creates groups of these sizes, the smallest first. A size that is not a proper multiple of
+    /// the previous one is left out, so that each group is part of a group of the next size; sizes
+    /// beyond [`MOST`](Nest::MOST) are left out too.
     pub fn new(sizes: &[u32]) -> Nest {
         let mut nest = Nest::default();
         let mut last = 1;
@@ -186,20 +185,21 @@ impl Nest {
         nest
     }
 
-    /// How many rings there are.
+    /// Returns the number of rings.
     pub fn rings(&self) -> usize {
         usize::from(self.rings)
     }
 
-    /// The ring in which one processor lies around another; [`rings`](Nest::rings) if it is far.
+    /// Returns the ring around `me` in which `processor` lies; [`rings`](Nest::rings) if it is
+    /// outside of all of them.
     pub fn distance(&self, me: usize, processor: usize) -> usize {
         let sizes = &self.sizes[..self.rings()];
         let shared = |&size: &u32| me / size as usize == processor / size as usize;
         sizes.iter().position(shared).unwrap_or(sizes.len())
     }
 
-    /// One of a ring among the first `count` processors, with equal probability. `None` if the
-    /// ring is empty.
+    /// Returns a random processor of a ring among the first `count` processors, with equal
+    /// probability. `None` if the ring is empty.
     pub fn neighbour<S: Source + ?Sized>(
         &self,
         me: usize,

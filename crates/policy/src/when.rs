@@ -1,17 +1,17 @@
 //! When to balance: the `shouldBalance` of Hendler and Shavit's "Non-Blocking Steal-Half Work
 //! Queues", section 2.2.1.
 //!
-//! A processor asks every so often (Figure 2), whether or not it has work.
+//! A processor evaluates the rule at regular intervals, whether or not it has work (Figure 2).
 //!
-//! **Theorem 3.9.** If all ask at least once in every time in which no pile changes by more than u
-//! items, the rule is [`When::Probabilistic`], and half of the difference of the loads moves, then
-//! the expected load of every processor is below a constant times the average, which depends on u
-//! and not on the number of processors. Where processors steal one item when they are empty there
-//! is no such constant.
+//! **Theorem 3.9.** Assume that every processor evaluates the rule at least once in every interval
+//! in which no queue changes by more than u items, that the rule is [`When::Probabilistic`], and
+//! that half of the difference of the loads moves. Then the expected load of every processor is
+//! below a constant times the average; the constant depends on u and not on the number of
+//! processors. There is no such constant if processors steal one item when they are empty.
 //!
-//! **Deviations from the paper.** A processor that is empty always tries, whatever the rule: under
-//! the rule of the factor one that found nothing would otherwise never try again, since its load
-//! does not change any more. A load of 0 counts as 1 where a factor is asked for.
+//! **Deviations from the paper.** A processor without items always tries, whatever the rule.
+//! Otherwise, under the factor rule, a processor that found nothing would never try again, since
+//! its load does not change any more. The factor rule counts a load of 0 as 1.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 ///
 /// | text | meaning | from |
 /// |---|---|---|
-/// | `empty` | when it has nothing | Arora, Blumofe, Plaxton |
+/// | `empty` | when it has no items | Arora, Blumofe, Plaxton |
 /// | `probabilistic:mu=1` | with probability mu/load | Rudolph, Slivkin-Allalouf, Upfal |
 /// | `factor:factor=2` | when the load has grown or shrunk by the factor since the last attempt | Berenbrink, Friedetzky, Goldberg |
 ///
@@ -39,12 +39,12 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum When {
-    /// When the processor has nothing.
+    /// When the processor has no items.
     #[default]
     Empty,
-    /// The less likely, the more it has.
+    /// With a probability that is inversely proportional to the load.
     Probabilistic {
-        /// The probability with one item.
+        /// The probability at a load of one item.
         mu: Mu,
     },
     /// When the load has changed by a factor since the last attempt.
@@ -76,7 +76,7 @@ impl When {
         factor: Factor::TWO,
     };
 
-    /// One of each kind.
+    /// One value of each variant.
     pub const ALL: [When; 3] = [When::Empty, When::PROBABILISTIC, When::FACTOR];
 
     const NAMED: [(&'static str, When); 3] = [
@@ -85,7 +85,8 @@ impl When {
         ("factor", When::FACTOR),
     ];
 
-    /// Returns `true` if a processor with this load tries to balance; that is an attempt.
+    /// Returns `true` if a processor with this load tries to balance, and then notes the load in
+    /// `since`.
     #[inline]
     pub fn should_balance<S>(&self, since: &mut Since, load: usize, random: &mut S) -> bool
     where
@@ -107,7 +108,8 @@ impl When {
         should
     }
 
-    /// Returns `true` if a processor that has work may be told to balance. If not, it need not ask.
+    /// Returns `true` if the rule may make a processor that has work try to balance. If not, only
+    /// processors without work need to evaluate it.
     pub fn asks_the_busy(&self) -> bool {
         *self != When::Empty
     }

@@ -1,4 +1,4 @@
-//! What "Work Dealing" proves of its oracles.
+//! Tests of what "Work Dealing" proves about its oracles.
 
 use locksley_policy::{Dealer, Dealing, Oracle, Random, Source};
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ fn dealer(oracle: Oracle, me: usize, count: usize) -> Dealer {
     dealing.dealer(me, count)
 }
 
-/// Deals items with these affinities; how many each process gets, and how many go where they want.
+/// Deals items with these affinities. Returns the number of items that each process gets, and the
+/// number of items that go to the process that they have affinity to.
 fn deal(
     dealer: &mut Dealer,
     count: usize,
@@ -27,7 +28,8 @@ fn deal(
     (dealt, hits)
 }
 
-/// The hit ratio of a producer for 16 processes, over a million items of these popularities.
+/// Returns the hit ratio of a producer for 16 processes, over a million items of these
+/// popularities.
 fn hit_ratio(l: u32, popularity: &[f64; 16]) -> f64 {
     const ITEMS: usize = 1_000_000;
     let total: f64 = popularity.iter().sum();
@@ -48,8 +50,8 @@ fn hit_ratio(l: u32, popularity: &[f64; 16]) -> f64 {
     hits as f64 / ITEMS as f64
 }
 
-/// Theorem 3: however many each producer makes, no two consumers get numbers that differ by more
-/// than n.
+/// Theorem 3: however many items each producer makes, the numbers of any two consumers differ by at
+/// most n.
 #[test]
 fn simple_deals_evenly() {
     let mut random = Random::new(3, 3);
@@ -59,7 +61,7 @@ fn simple_deals_evenly() {
             .collect();
         let mut dealt = vec![0_usize; count];
         for _ in 0..10_000 {
-            // Some make much more than others.
+            // Some producers make many more items than others.
             let maker = random.below(count).min(random.below(count));
             dealt[dealers[maker].deal(None, |_| 0, &mut random)] += 1;
             let (most, least) = (dealt.iter().max(), dealt.iter().min());
@@ -68,8 +70,8 @@ fn simple_deals_evenly() {
     }
 }
 
-/// Theorem 11, with items that want each process alike: its bound 1 - 1/L, and what is measured,
-/// nearly all.
+/// Theorem 11, with items whose affinity is uniform over the processes: its bound 1 - 1/L, and the
+/// measured ratio, which is nearly 1.
 #[test]
 fn nearly_all_items_without_a_favourite_go_where_they_want() {
     for l in [2, 3, 4, 8] {
@@ -80,7 +82,7 @@ fn nearly_all_items_without_a_favourite_go_where_they_want() {
 }
 
 /// Beyond the theorem's assumptions: a process of popularity p gets about min(p, L/n) of the items.
-/// A million items; the tolerance is that of the average, which the oracle runs ahead of by one.
+/// A million items; the tolerance covers `distAvg`, which runs ahead of the average by up to one.
 #[test]
 fn a_favourite_gets_l_times_its_share() {
     let mut hot = [0.0; 16];
@@ -95,8 +97,8 @@ fn a_favourite_gets_l_times_its_share() {
     assert!(ratio >= 1.0 - 1.0 / 3.0);
 }
 
-/// Sampling two and taking the shorter keeps the longest backlog much shorter than dealing blindly
-/// does, where one process does not consume.
+/// If one process does not consume, sampling two and taking the shorter backlog keeps its backlog
+/// much shorter than dealing round robin does.
 #[test]
 fn adaptive_avoids_who_does_not_consume() {
     let count = 8;
@@ -106,13 +108,13 @@ fn adaptive_avoids_who_does_not_consume() {
     for _ in 0..80_000 {
         let to = adaptive.deal(None, |process| pending[process], &mut random);
         pending[to] += 1;
-        // Process 3 stands still; the others together keep up.
+        // Process 3 consumes nothing; the others together keep up.
         let consumer = random.below(count);
         if consumer != 3 {
             pending[consumer] = pending[consumer].saturating_sub(1);
         }
     }
-    // Dealing round robin, it would have 10,000.
+    // Dealing round robin would give it 10,000.
     assert!(pending[3] < 2_000, "{pending:?}");
 }
 
@@ -127,7 +129,8 @@ fn adaptive_follows_affinity_in_a_tie() {
     }
 }
 
-/// With as many samples as there are processes, the one with the least is found, wherever it is.
+/// A dealer samples as many different processes as it is told, the affinity first. With two
+/// samples, the one with fewer pending items gets the item.
 #[test]
 fn adaptive_looks_at_as_many_as_it_is_told() {
     let count = 5;
@@ -209,7 +212,7 @@ fn no_buffer_starves() {
         collector.looked(at == 4, &dealing, 5);
     }
     assert!(looked.iter().all(|&times| times > 0), "{looked:?}");
-    // As the paper has it.
+    // A batch of 0, as in the paper: a buffer is drained to its end.
     let to_the_end = Dealing {
         batch: 0,
         ..dealing

@@ -93,8 +93,8 @@ where
     Ok(())
 }
 
-/// Parsing gives a policy that prints something which parses to the same, or an error that names
-/// the text.
+/// Checks that parsing gives either a policy whose printed text parses back to it, or an error that
+/// names the text.
 fn sane<P>(text: &str) -> Result<(), TestCaseError>
 where
     P: Display + Debug + PartialEq + FromStr<Err = ParseError>,

@@ -1,4 +1,4 @@
-//! The owner's operations as functions with names, so that their machine code can be found:
+//! The owner's operations as named functions, so that their machine code can be found:
 //! `scripts/platforms aarch64` counts the barriers in it.
 //!
 //! ```sh

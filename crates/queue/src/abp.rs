@@ -2,8 +2,8 @@
 //!
 //! The classic non-blocking deque: an array that does not wrap around, a `bottom` that only the
 //! owner writes, and an `age` word that holds the thieves' index `top` together with a `tag`. The
-//! owner needs an atomic read-modify-write only for the last item, and when it sees that at most
-//! one item is left it needs no fence: the compare-and-swap on `age` settles everything.
+//! owner needs an atomic read-modify-write only for the last item. When it sees that at most one
+//! item is left, it needs no fence: the compare-and-swap on `age` decides who gets it.
 //!
 //! ```text
 //!               age.top               bottom
@@ -21,15 +21,15 @@
 //!
 //! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves
 //! raise it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or
-//! becomes empty by that very step. `bottom = 0` is visible to all that see the new tag. So an
-//! `age` word never comes back, and a thief whose compare-and-swap succeeds had read the slot of
+//! becomes empty by that very step. `bottom = 0` is visible to every thread that sees the new tag.
+//! So an `age` word never recurs, and a thief whose compare-and-swap succeeds has read the slot of
 //! the item that is topmost at that moment.
 //!
 //! `top` has as many bits as the capacity needs, and the tag has the others. With 1024 slots that
-//! is 53 bits: an owner that pushes and pops one item every 4 ns, each time with a reset, comes
-//! back to the same age after a year. The largest capacity leaves 32 bits, or 17 seconds, and a
-//! thief that sleeps for exactly so long between its look at the age and its compare-and-swap could
-//! be misled.
+//! is 53 bits: an owner that pushes and pops one item every 4 ns, each time with a reset, repeats
+//! an age after a year. The largest capacity leaves 32 bits, or 17 seconds. A thief that is
+//! suspended for exactly that long between its load of the age and its compare-and-swap could
+//! succeed wrongly.
 //!
 //! # Operations
 //!
@@ -43,11 +43,11 @@
 //!
 //! ## What the capacity bounds
 //!
-//! The array does not wrap around, so what is bounded is the *drift* of the indices, not the number
-//! of items: each theft moves `top` up for good, and only a reset brings it back. `push` may find
-//! no room although few items are there, when thieves have taken the others. The indices are reset
-//! to 0 when `pop` takes the last item or finds the deque empty, and when `push` finds the end of
-//! the array reached and everything stolen.
+//! The array does not wrap around, so the capacity bounds the *drift* of the indices, not the
+//! number of items: each theft raises `top`, and only a reset lowers it. `push` may find no room
+//! although the deque holds few items, when thieves have taken the others. The indices are reset to
+//! 0 when `pop` takes the last item or finds the deque empty, and when `push` reaches the end of
+//! the array and everything has been stolen.
 //!
 //! ```
 //! use locksley_queue::{Owner, Steal, Thief, abp};
@@ -73,11 +73,11 @@
 //! `O(T1/P + Tinf)`.
 //!
 //! Why the owner may skip the fence when its possibly old reading of `top` shows at most one item:
-//! within one tag `top` only rises, so there *is* at most one item, and nothing is decided by what
-//! the owner reads. If the item is there, the compare-and-swap decides; if it is not, no thief can
-//! succeed until the tag changes, because `top = bottom`. The fence is needed only to take an item
-//! *without* a compare-and-swap: then either the owner sees that a thief has come up to the item,
-//! or that thief sees the lowered `bottom`.
+//! within one tag `top` only rises, so there *is* at most one item, and the value that the owner
+//! reads decides nothing. If the item is there, the compare-and-swap decides; if it is not, no
+//! thief can succeed until the tag changes, because `top = bottom`. The fence is needed only to
+//! take an item *without* a compare-and-swap: then either the owner sees that `top` has reached the
+//! item, or a thief that reads such a `top` sees the lowered `bottom`.
 //!
 //! # Deviations from the paper
 //!
@@ -101,7 +101,7 @@
 //! | O3 | pop: store the lowered `bottom` | Release | O9 | a thief that reads this value must see the slots below it: a Relaxed store would cut it off from O1 | `pop_republishes_what_push_published` |
 //! | O4 | pop: fence between the store of `bottom` and the load of `age` | SeqCst | O8 | or both the owner and a thief miss the other's step and take the same item | `owner_takes_two_while_a_thief_steals_two` |
 //! | O5 | pop: load `age` after the fence | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
-//! | O6 | pop, last item: compare-and-swap of `age`, success | Release | O8 | who sees the new age must see `bottom = 0`. On success no Acquire: the same value was read by O2 or O5 | `reset_against_a_slow_thief` |
+//! | O6 | pop, last item: compare-and-swap of `age`, success | Release | O8 | a thief that sees the new age must see `bottom = 0`. On success no Acquire: the same value was read by O2 or O5 | `reset_against_a_slow_thief` |
 //! | O7 | the same, failure | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
 //! | O8 | steal: fence between the loads of `age` and `bottom` | SeqCst | O4, O6, O10 | as O4; it also makes the Relaxed load of `age` before it an Acquire load, as O6 asks | `owner_takes_two_while_a_thief_steals_two` |
 //! | O9 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
@@ -109,7 +109,7 @@
 //! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | `slots_are_used_again_after_thefts` |
 //! | O12 | push at the end of the array: load `age` | Acquire | O11 | as O2 | `push_at_the_end_after_a_theft` |
 //!
-//! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes
+//! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads this 0 takes
 //! nothing. Slots are loaded and stored Relaxed: a late thief may read a slot that the owner
 //! rewrites, and then its compare-and-swap fails.
 
@@ -126,7 +126,7 @@ use crate::word::Word;
 /// The word that thieves and owner compete for: `tag | top`, with the top in the lowest bits.
 type Age = u64;
 
-/// How many bits of an [`Age`] are the top's.
+/// Number of bits of an [`Age`] that hold the top.
 #[derive(Clone, Copy, Debug)]
 struct TopBits(u32);
 
@@ -134,12 +134,12 @@ struct TopBits(u32);
 const MAX_CAPACITY: usize = u32::MAX as usize;
 
 impl TopBits {
-    /// As many as it takes to count up to `capacity`, which is at most [`MAX_CAPACITY`].
+    /// Returns the number of bits that `capacity`, at most [`MAX_CAPACITY`], needs.
     fn of(capacity: usize) -> TopBits {
         TopBits(usize::BITS - capacity.leading_zeros())
     }
 
-    /// An age with this tag, of which only the lowest bits fit, and the top 0.
+    /// Returns the age with top 0 and the lowest bits of `tag`, as many as fit.
     fn age(self, tag: u64) -> Age {
         tag << self.0
     }
@@ -158,14 +158,14 @@ impl TopBits {
         (age & !(u64::MAX << self.0)) as usize
     }
 
-    /// The age after a reset.
+    /// Returns the age after a reset.
     #[inline]
     fn next_tag(self, age: Age) -> Age {
         self.age(self.tag(age).wrapping_add(1))
     }
 }
 
-/// The age after a theft.
+/// Returns the age after a theft.
 #[inline]
 fn next_top(age: Age) -> Age {
     age + 1
@@ -174,20 +174,20 @@ fn next_top(age: Age) -> Age {
 struct Shared<T: Word> {
     /// Written by thieves (`top`) and by the owner (`tag`, and `top := 0`).
     age: CachePadded<AtomicU64>,
-    /// Written by the owner, after its own copy of it.
+    /// Written by the owner, from its own copy (`Deque::bottom`).
     bottom: CachePadded<AtomicUsize>,
     /// Written by the owner.
     slots: Box<[AtomicPtr<()>]>,
     /// Never changes.
     bits: TopBits,
-    /// Of thefts, by the age that the thief saw.
+    /// Trace of the thefts, by the age that the thief saw.
     trace: Trace,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an
-// item is only moved out, to one taker.
+// SAFETY: only atomics are shared, and the items' words. Through a shared reference an item is only
+// moved out, by one thread.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
 
 impl<T: Word> Drop for Shared<T> {
@@ -202,12 +202,11 @@ impl<T: Word> Drop for Shared<T> {
     }
 }
 
-/// The owner's side.
+/// The owner's handle.
 ///
-/// When the last of the owner and the thieves' handles is dropped, the items still there are
-/// dropped too.
+/// Items that are left are dropped with the last handle, the owner's or a thief's.
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::abp::Deque;
@@ -218,20 +217,20 @@ impl<T: Word> Drop for Shared<T> {
 /// ```
 pub struct Deque<T: Word> {
     shared: Arc<Shared<T>>,
-    /// What `shared.bottom` holds, for the owner to read without touching a shared line.
+    /// Copy of `shared.bottom`, which the owner reads without touching a shared cache line.
     bottom: usize,
-    /// The last age that the owner read.
+    /// The age that the owner read last.
     #[cfg(loom)]
     seen: Age,
 }
 
 impl<T: Word> Deque<T> {
-    /// A deque with an array of `capacity` slots: at least 1, at most 2^32 - 1.
+    /// Creates a deque with an array of `capacity` slots, clamped to 1..=2^32 - 1.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
 
-    /// A deque whose tag starts at `start`, or so much of it as fits.
+    /// Creates a deque whose tag starts at `start`, truncated to the bits of a tag.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let capacity = capacity.clamp(1, MAX_CAPACITY);
@@ -256,12 +255,12 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// How many slots the array has.
+    /// Returns the number of slots of the array.
     pub fn capacity(&self) -> usize {
         self.shared.slots.len()
     }
 
-    /// The owner has read this age: what comes next may rest on it. For the models.
+    /// Records, for the models, the age that the owner read last and may rely on.
     #[inline(always)]
     fn note(&mut self, _age: Age) {
         #[cfg(loom)]
@@ -270,8 +269,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// The owner is about to write a slot: asserts that the thefts which led to the age that it has
-    /// read are over. For the models.
+    /// Asserts, in the models, that the thefts which led to the age that the owner read last are
+    /// over. Called before the owner writes a slot.
     #[inline(always)]
     fn expect_thefts(&self) {
         #[cfg(loom)]
@@ -280,8 +279,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// At most one item is left, at `last`, and `age` says whether it is: takes it, or finds it
-    /// stolen, and resets the indices in either case.
+    /// Takes the item at `last`, above which there is none, unless it was stolen. Resets the
+    /// indices in either case. The item is there only if the top of `age` is `last`.
     #[inline]
     fn pop_last(&mut self, last: usize, age: Age) -> Option<T> {
         self.bottom = 0;
@@ -305,7 +304,7 @@ impl<T: Word> Deque<T> {
         None
     }
 
-    /// The items of `age`'s tag are all stolen, and `bottom` is 0: starts a new tag.
+    /// Starts a new tag. All items of `age`'s tag are stolen, and `bottom` is 0.
     #[cold]
     #[inline(never)]
     fn publish_reset(&self, age: Age) {
@@ -315,7 +314,8 @@ impl<T: Word> Deque<T> {
         self.shared.age.store(fresh, Ordering::Release); // [O10]
     }
 
-    /// The end of the array is reached: resets the indices if everything is stolen.
+    /// Pushes an item when the end of the array is reached: resets the indices if everything is
+    /// stolen.
     #[cold]
     #[inline(never)]
     fn push_at_end(&mut self, item: T) -> Result<(), Full<T>> {
@@ -364,8 +364,8 @@ impl<T: Word> Owner for Deque<T> {
             return self.pop_last(last, age);
         }
         let word = self.shared.slots[last].load(Ordering::Relaxed);
-        // SAFETY: the word was pushed to this slot. Top was below it after the fence, so a thief
-        // that gets as far as this slot sees the lowered bottom and leaves it.
+        // SAFETY: the word was pushed to this slot. `top` was below it after the fence, so a thief
+        // that finds `top` at this slot sees the lowered `bottom` and leaves the item.
         Some(unsafe { T::from_word(word) })
     }
 
@@ -381,7 +381,7 @@ impl<T: Word> Owner for Deque<T> {
     }
 }
 
-/// The thief's side.
+/// A thief's handle.
 pub struct Stealer<T: Word> {
     shared: Arc<Shared<T>>,
 }

@@ -1,7 +1,7 @@
 //! The growable circular deque of Chase and Lev.
 //!
-//! The owner pushes and pops at the bottom, thieves take from the top, and the array underneath
-//! grows and shrinks on its own.
+//! The owner pushes and pops at the bottom, thieves take from the top, and the array of slots grows
+//! and shrinks as needed.
 //!
 //! ```text
 //!            top                      bottom
@@ -11,25 +11,25 @@
 //! ```
 //!
 //! **Invariant.** The items are those from `top` to `bottom`. `top` only grows, by one for each
-//! item that leaves that way, and only by compare-and-swap; `bottom` is written by the owner alone.
+//! item taken at that end, and only by compare-and-swap; only the owner writes `bottom`.
 //!
 //! **Operations.** *pushBottom* writes the slot and then raises `bottom`. *popTop* reads `top`,
 //! then `bottom`, then the slot, and takes the item by raising `top`. *popBottom* with two items
 //! or more lowers `bottom`, passes a fence, and reads `top` again: if it is still below, no thief
-//! can have got as far as this item. With one item the owner is a thief like any other and
+//! can take this item. With one item the owner is a thief like any other and
 //! raises `top` by compare-and-swap, without lowering `bottom` and without the fence.
 //!
 //! **Theorem** (Chase and Lev, SPAA 2005; on weak memory, Lê, Pop, Cohen and Zappa Nardelli,
-//! PPoPP 2013). The deque is linearizable and lock-free: a thief's [`Steal::Retry`] means that
-//! another invocation removed the topmost item in between. That is the relaxed semantics of
+//! PPoPP 2013). The deque is linearizable and lock-free: a thief gets [`Steal::Retry`] only if
+//! another invocation removed the topmost item during the call. That is the relaxed semantics of
 //! Arora, Blumofe and Plaxton, under which work stealing runs in expected time
 //! T1/P + O(Tinf).
 //!
 //! **Deviations.** The student report's UnboundedDEQueue leaks its old arrays, and freeing them
-//! there would be a use after free: here they are reclaimed when no thief looks (`ring`).
-//! The owner takes a single item directly by compare-and-swap, which saves a fence: reading `top`
-//! late can only make it believe that there are more items than there are, and then it goes the
-//! way with the fence.
+//! there would be a use after free: here they are reclaimed when no thief is visiting (`ring`).
+//! The owner takes a single item directly by compare-and-swap, which saves a fence. A stale `top`
+//! can only make it believe that there are more items than there are, and then it uses the path
+//! with the fence.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -68,9 +68,9 @@ struct Shared<T: Word> {
     /// Written by the owner, read by thieves.
     bottom: CachePadded<AtomicU64>,
     ring: Ring,
-    /// Of thefts, by their index.
+    /// Trace of the thefts, by their index.
     trace: Trace,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
@@ -89,7 +89,7 @@ impl<T: Word> Drop for Shared<T> {
     }
 }
 
-/// The owner's side. What is left in it when the last handle goes is dropped then.
+/// The owner's handle. Items that are left are dropped with the last handle.
 ///
 /// ```
 /// use locksley_queue::{Owner, Thief, chase_lev};
@@ -103,7 +103,7 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(deque.pop(), Some(Box::new("second")));
 /// ```
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::chase_lev::Deque;
@@ -115,9 +115,9 @@ impl<T: Word> Drop for Shared<T> {
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
     view: View,
-    /// What `shared.bottom` holds.
+    /// Copy of `shared.bottom`.
     bottom: Index,
-    /// Where `bottom` meets the circle's end, as of the last look at `top`.
+    /// Value of `bottom` at which the circle is full, given the `top` that was read last.
     limit: Index,
 }
 
@@ -127,22 +127,22 @@ pub struct Stealer<T: Word> {
 }
 
 impl<T: Word> Deque<T> {
-    /// An empty deque.
+    /// Creates an empty deque.
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
-    /// that when it is found empty often.
+    /// Creates an empty deque with room for `capacity` items before it first grows. It may shrink
+    /// below that when it is often found empty.
     ///
     /// # Panics
     ///
-    /// If so many slots cannot be allocated.
+    /// If more slots are needed than an allocation can have.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
 
-    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    /// Creates a deque whose indices start at `start`, rounded down to a multiple of the stride.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let start = start / STRIDE * STRIDE;
@@ -163,28 +163,28 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// How many items fit before the deque grows.
+    /// Returns the number of items that fit before the deque grows.
     pub fn capacity(&self) -> usize {
         self.view.capacity()
     }
 
-    /// Looks at `top` again; if the circle is really full, doubles it.
+    /// Reads `top` again, and doubles the circle if it is really full.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
         let top = self.shared.top.load(Ordering::Acquire); // [C3]
         if self.view.limit(top) == self.bottom {
-            // SAFETY: this is the owner, and the items are those from `top` to `bottom`; that a
-            // thief takes some meanwhile only copies words that no thread will ask for.
+            // SAFETY: this is the owner, and the items are those from `top` to `bottom`. If a thief
+            // takes some meanwhile, words are copied that no thread will use.
             unsafe { self.shared.ring.grow(&mut self.view, top, self.bottom) };
         } else {
-            // Slots up to that of the item before `top` are free.
+            // The slots of the items below `top` are free.
             self.shared.trace.expect(top.wrapping_sub(STRIDE));
         }
         self.limit = self.view.limit(top);
     }
 
-    /// Takes the one item that there is at most, the one at `top`.
+    /// Takes the item at `top`, the only one there can be.
     #[inline]
     fn pop_last(&mut self, top: Index) -> Option<T> {
         if top == self.bottom {
@@ -193,7 +193,7 @@ impl<T: Word> Deque<T> {
         self.race_for(top).or_else(|| self.found_empty())
     }
 
-    /// Takes the item at `top` as a thief would.
+    /// Takes the item at `top` by compare-and-swap, like a thief.
     #[inline]
     fn race_for(&self, top: Index) -> Option<T> {
         let next = top.wrapping_add(STRIDE);
@@ -206,6 +206,7 @@ impl<T: Word> Deque<T> {
             .map(|_| unsafe { self.take(top) })
     }
 
+    /// Lets the ring shrink its circle. Returns `None`, the result of the pop.
     #[cold]
     fn found_empty(&mut self) -> Option<T> {
         // SAFETY: this is the owner, and `top` has met `bottom`.
@@ -215,11 +216,11 @@ impl<T: Word> Deque<T> {
         None
     }
 
-    /// Reads the item at an index.
+    /// Takes the item at an index.
     ///
     /// # Safety
     ///
-    /// The item is in the current circle, and the caller alone takes it.
+    /// The item is in the current circle, and no other thread takes it.
     #[inline]
     unsafe fn take(&self, index: Index) -> T {
         // SAFETY: the view is current; the item is the caller's to take.
@@ -261,8 +262,8 @@ impl<T: Word> Owner for Deque<T> {
             // pass its fence, and would see the lowered `bottom`.
             return Some(unsafe { self.take(bottom) });
         }
-        // The race is decided before `bottom` is put back: a thief that has seen the deque empty
-        // must not see the item again.
+        // The race is decided before `bottom` is restored: a thief that has seen the deque empty
+        // must not find the item afterwards.
         let last = (top == bottom).then(|| self.race_for(top)).flatten();
         self.shared.bottom.store(self.bottom, Ordering::Release); // [C12]
         last.or_else(|| self.found_empty())

@@ -1,20 +1,21 @@
-//! A counted reference that is nothing but the address.
+//! A reference-counted pointer that holds the address of the value itself.
 //!
-//! An `Arc` passes its own address to the code that frees, and points at its counter rather than
-//! at the value: with it the compiler keeps the pointer on the stack and computes the value's
-//! address anew for every call. A queue's push and pop are a dozen instructions, so that shows.
+//! An `Arc` points to its counter rather than to the value, and its destructor passes the address
+//! of the `Arc` to the code that frees. So the compiler keeps the pointer on the stack and computes
+//! the value's address again for every call. That is noticeable in a push or pop of a dozen
+//! instructions.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
 
 use crate::sync::Arc;
 
-/// A reference to a value that lives until the last one is dropped.
+/// A shared reference to a value, which lives until the last handle is dropped.
 pub(crate) struct Handle<S> {
     value: NonNull<S>,
 }
 
-// SAFETY: a handle is an `Arc` in other clothes.
+// SAFETY: a handle owns one count of an `Arc<S>`, and is `Send` and `Sync` as that is.
 unsafe impl<S: Send + Sync> Send for Handle<S> {}
 // SAFETY: as above.
 unsafe impl<S: Send + Sync> Sync for Handle<S> {}

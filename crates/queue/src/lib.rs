@@ -1,4 +1,4 @@
-//! Lock-free deques and channels: every queue of the work-stealing papers as running, checked code.
+//! Lock-free deques and channels from the work-stealing papers, checked with loom.
 //!
 //! | module | what it is | the owner pays | room |
 //! |---|---|---|---|
@@ -11,9 +11,10 @@
 //! | [`mailbox`] | many senders, one receiver, never blocks | a compare-and-swap a mail | bounded |
 //! | [`offer`] | the aged entries and donation cells of work sharing | a compare-and-swap a shared item | bounded |
 //!
-//! Items are one word ([`Word`]), so that a thief which reads a slot too late reads a defined
-//! value; each module's documentation has its algorithm, its invariant, its theorem, where it
-//! differs from the paper, and a table of its memory orderings with the test that shows each one.
+//! An item is one word ([`Word`]), so that a thief which reads a slot too late still reads a
+//! defined value. The documentation of each module has its algorithm, its invariant, its theorem,
+//! its deviations from the paper, and a table of its memory orderings with the test that needs each
+//! one.
 //!
 //! # A worker's search for work
 //!
@@ -62,7 +63,7 @@
 //!
 //! # Platforms
 //!
-//! Targets with 64-bit atomics, which 32-bit x86, ARM and WebAssembly have too: indices and tagged
+//! Any target with 64-bit atomics, 32-bit x86, ARM and WebAssembly included: indices and tagged
 //! words are 64 bits wide everywhere. On Linux [`split`] and [`steal_half`] use `membarrier`, on
 //! Windows `FlushProcessWriteBuffers`; elsewhere they fall back to fences.
 

@@ -1,10 +1,10 @@
 //! A bounded mailbox: many senders, one receiver, and no operation waits.
 //!
-//! A ring of slots, each with a *stamp* that says for which position of the ring's endless sequence
-//! the slot is ready, and whether mail for that position is in it. Senders claim positions with a
-//! compare-and-swap on `tail` and then fill the slot; the one receiver takes the mail and makes the
-//! slot ready for the next lap. A full mailbox refuses. A sender that stalls between its claim and
-//! its filling hides nothing but its own mail: the receiver looks past the slot.
+//! A ring of slots. Positions are numbered without end, and each slot has a *stamp*: the position
+//! that it serves, and whether it holds the mail for that position. Senders claim positions with a
+//! compare-and-swap on `tail` and then fill the slot; the one receiver takes the mail and frees the
+//! slot for the next lap. A full mailbox refuses mail. A sender that stalls between its claim and
+//! the filling of the slot hides nothing but its own mail: the receiver looks past the slot.
 //!
 //! ```text
 //!   position = | lap | 0 | index |     stamp = | lap | full | index |     (index < capacity)
@@ -21,23 +21,23 @@
 //!
 //! # Invariant
 //!
-//! A slot's stamp, for the slot of position `p`, goes through `p` (free: the sender that claims `p`
-//! may fill it), `p` with the full bit (only the receiver may take it), and `p` one lap later (free
-//! again). Only the claimant of `p` makes the first step and only the receiver the second, so the
-//! cell beside the stamp has one user at any time. `tail` moves over a position only when its slot
-//! is free for it, so it is never more than one lap ahead of the oldest position whose mail has not
-//! been taken.
+//! The stamp of the slot of position `p` takes the values `p` (free: the sender that claims `p` may
+//! fill it), `p` with the full bit (only the receiver may take the mail), and `p` one lap later
+//! (free again). Only the claimant of `p` makes the first step and only the receiver the second, so
+//! the cell beside the stamp has one user at any time. `tail` moves past a position only when its
+//! slot is free for it, so it is never more than one lap ahead of the oldest position whose mail
+//! has not been taken.
 //!
 //! # Operations
 //!
-//! - [`Sender::send`] (enqueue): read `tail` and the stamp of its slot. Free for this position:
-//!   move `tail` on by one with a compare-and-swap, write the item, set the full bit. Still of the
-//!   lap before: the mailbox is full, the item comes back. Otherwise `tail` has moved on: start
-//!   again.
+//! - [`Sender::send`] (enqueue): read `tail` and the stamp of its slot. If the slot is free for
+//!   this position, advance `tail` by one with a compare-and-swap, write the item, and set the full
+//!   bit. If the stamp is still that of the previous lap, the mailbox is full, and the item is
+//!   returned. Otherwise `tail` has advanced: start again.
 //! - [`consume`](Consumer::consume) (dequeue): if the slot at `head` is full, take its mail. Else
 //!   read `tail` once and look at the slots from `head` up to it, in order, and take the first mail
-//!   there is. That costs one step for each position in between, and only while a sender is between
-//!   its claim and its filling.
+//!   found. That costs one step for each position in between, and only while a sender has claimed a
+//!   position and not filled it.
 //!
 //! ```
 //! use locksley_queue::{Consumer, mailbox};
@@ -54,36 +54,36 @@
 //!
 //! # Theorem
 //!
-//! But for a refusal, the mailbox is a linearizable first-in-first-out queue. `send` is lock-free:
-//! it starts again only if another `send` has claimed a position. `consume` is wait-free, with at
-//! most `capacity` steps beyond the slots it has already emptied. (Section 6.3.3 of Rito's thesis
-//! asks for a constant-time queue whose dequeue answers EMPTY or a valid entry, and for no more.)
-//! Argument:
+//! Except for refusals, the mailbox is a linearizable first-in-first-out queue. `send` is
+//! lock-free: it starts again only if another `send` has claimed a position. `consume` is
+//! wait-free, with at most `capacity` steps beyond the slots it has already emptied. (Section 6.3.3
+//! of Rito's thesis only asks for a constant-time queue whose dequeue returns EMPTY or a valid
+//! entry.) Argument:
 //!
-//! - *Order.* Mail `a` must come before `b` only if the sending of `a` ended before that of `b`
-//!   began; then `a` has the smaller position. The receiver takes `b` before `a` only after it
+//! - *Order.* Mail `a` must come before `b` only if the `send` of `a` ended before that of `b`
+//!   began; then `a` has the smaller position. The receiver takes `b` before `a` only after it has
 //!   looked at `a`'s slot in the same pass and found it unfilled. At the start of the pass `b`'s
-//!   position was already claimed, so the sending of `b` had begun, and that of `a` had not ended.
+//!   position was already claimed, so the `send` of `b` had begun, and that of `a` had not ended.
 //! - *None.* Each slot was unfilled when it was looked at, therefore also when the pass began; that
 //!   is a moment at which the mailbox was empty.
-//! - *Refusal.* The slot of the next position is still in the lap before. With no sender between
-//!   claim and filling, this means that `capacity` items are inside. A sender that stalls there may
-//!   let the others go round the ring once, and then they are refused (not blocked) until its slot
-//!   has been filled and emptied, although there is less mail than `capacity`.
+//! - *Refusal.* The slot of the next position still has the stamp of the previous lap. If no sender
+//!   is between claim and filling, this means that the mailbox holds `capacity` items. If a sender
+//!   stalls there, the others can go round the ring once. Then they are refused (not blocked) until
+//!   its slot has been filled and emptied, although there is less mail than `capacity`.
 //!
 //! # Deviations from the paper
 //!
-//! The thesis's Algorithm 13 is only a sketch, and broken: its dequeue reads `bottom` where it
-//! means `top`, and two concurrent enqueues can move `bottom` behind `top`, after which it never
-//! again equals it and dequeue returns garbage. Its array has no end. The stamps replace both. The
-//! thesis avoids synchronization between senders for speed; here it is one compare-and-swap on a
-//! line that only senders write.
+//! The thesis's Algorithm 13 is a sketch, and incorrect: its dequeue reads `bottom` where it means
+//! `top`; and two concurrent enqueues can move `bottom` behind `top`, after which the two are never
+//! equal again and dequeue returns garbage. Its array has no end. The stamps solve both problems.
+//! The thesis avoids synchronization between senders for speed; here it is one compare-and-swap on
+//! a cache line that only senders write.
 //!
 //! # Orderings
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | O1 | send: load the stamp | Acquire | O6, O3 | the receiver's last use of the cell must be over; and who finds the slot filled must see the `tail` that its filler left | `full_mailbox` |
+//! | O1 | send: load the stamp | Acquire | O6, O3 | the receiver's last use of the cell must be over; and a sender that finds the slot filled must see the `tail` that its filler left | `full_mailbox` |
 //! | O2 | send: compare-and-swap of `tail`, success | Release | O5 | the receiver that sees this position claimed must see what was filled before the claim, or it takes a sender's second letter before the first | `letters_of_one_sender_stay_in_order` |
 //! | O3 | send: store the stamp with the full bit | Release | O4 | the receiver must see the item | `two_senders` |
 //! | O4 | consume: load a stamp | Acquire | O3 | as O3 | `two_senders` |
@@ -103,7 +103,7 @@ use crate::word::Word;
 
 struct Slot<T> {
     stamp: AtomicU64,
-    /// Belongs to the claimant of the stamp's position until it sets the full bit, then to the
+    /// Accessed by the claimant of the stamp's position until it sets the full bit, then by the
     /// receiver until it clears the bit. Initialized while the bit is set.
     cell: UnsafeCell<MaybeUninit<T>>,
 }
@@ -115,7 +115,7 @@ struct Shared<T> {
     ring: Ring,
 }
 
-// SAFETY: a cell has one user at any time (see its field), and items only move through.
+// SAFETY: a cell has one user at any time (see the field), and items are only moved in and out.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Drop for Shared<T> {
@@ -131,8 +131,8 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// How positions are counted: `lap | 0 | index`, so that any capacity has a ring and a stamp for
-/// one position differs from a stamp for the next lap, even if the capacity is 1.
+/// Arithmetic of positions: `lap | 0 | index`, so that a ring can have any capacity, and the stamp
+/// of a position differs from that of the next lap even if the capacity is 1.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
     last: u64,
@@ -156,7 +156,7 @@ impl Ring {
         (position & (self.full - 1)) as usize
     }
 
-    /// The position after this one.
+    /// Returns the position after this one.
     #[inline]
     fn next(self, position: u64) -> u64 {
         let index = position & (self.full - 1);
@@ -167,13 +167,13 @@ impl Ring {
         }
     }
 
-    /// The same slot's next position.
+    /// Returns the same slot's next position.
     #[inline]
     fn next_lap(self, position: u64) -> u64 {
         position.wrapping_add(2 * self.full)
     }
 
-    /// The same slot's position before.
+    /// Returns the same slot's previous position.
     #[inline]
     fn lap_before(self, position: u64) -> u64 {
         position.wrapping_sub(2 * self.full)
@@ -185,15 +185,14 @@ impl Ring {
     }
 }
 
-/// A mailbox with room for `capacity` items (at least 1, at most 2^31), and the first of its
-/// senders.
+/// Creates a mailbox with room for `capacity` items, clamped to 1..=2^31, and its first sender.
 ///
-/// Items that are inside when the last of the handles is dropped are dropped too.
+/// Items that are left are dropped with the last handle.
 pub fn bounded<T: Word>(capacity: usize) -> (Sender<T>, Mailbox<T>) {
     starting_at(capacity, 0)
 }
 
-/// A mailbox whose laps are counted from `start`.
+/// Creates a mailbox whose laps are counted from `start`.
 #[doc(hidden)]
 pub fn starting_at<T: Word>(capacity: usize, start: u64) -> (Sender<T>, Mailbox<T>) {
     let capacity = capacity.clamp(1, 1 << 31);
@@ -231,12 +230,12 @@ impl<T> Clone for Sender<T> {
 }
 
 impl<T: Word> Sender<T> {
-    /// Puts an item in, behind those that are there.
+    /// Appends an item.
     ///
     /// # Errors
     ///
-    /// A mailbox without room gives the item back in [`Full`]. So does one whose receiver is
-    /// gone, when it has filled up.
+    /// A mailbox without room returns the item in [`Full`]. So does one whose receiver was dropped,
+    /// once it is full.
     #[inline]
     pub fn send(&self, item: T) -> Result<(), Full<T>> {
         let Shared { tail, slots, ring } = &*self.shared;
@@ -286,7 +285,7 @@ pub struct Mailbox<T> {
     head: u64,
 }
 
-/// What the receiver finds at a position.
+/// State of a position, as the receiver finds it.
 enum Found<T> {
     Mail(T),
     Unfilled,
@@ -294,12 +293,12 @@ enum Found<T> {
 }
 
 impl<T: Word> Mailbox<T> {
-    /// For how many items there is room.
+    /// Returns the capacity, in items.
     pub fn capacity(&self) -> usize {
         self.shared.slots.len()
     }
 
-    /// Takes the mail of a position, if it is there.
+    /// Takes the mail of a position, if it has arrived.
     #[inline]
     fn take(&mut self, position: u64) -> Found<T> {
         let ring = self.shared.ring;
@@ -319,11 +318,11 @@ impl<T: Word> Mailbox<T> {
         Found::Mail(item)
     }
 
-    /// The slot at `head` is unfilled: looks for mail behind it.
+    /// Looks for mail behind the slot at `head`, which is unfilled.
     #[cold]
     fn look_past_head(&mut self) -> Option<T> {
         let tail = self.shared.tail.load(Ordering::Acquire); // [O5]
-        // From an unfilled head to the tail is at most one lap, so this ends.
+        // The distance from an unfilled head to the tail is at most one lap, so the loop ends.
         let mut position = self.head;
         while position != tail {
             if let Found::Mail(item) = self.take(position) {
@@ -391,7 +390,7 @@ mod tests {
             assert_eq!(mailbox.consume(), None);
         }
         slots[0].cell.with_mut(|cell| {
-            // SAFETY: the position was claimed above, and no other thread is here.
+            // SAFETY: the position was claimed above, and there is no other thread.
             unsafe { (*cell).write(7) };
         });
         slots[0].stamp.store(stalled | ring.full, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The circle of slots under the growable deques, and the safe return of old ones.
+//! The circular array of slots under the growable deques, and the reclamation of old ones.
 //!
 //! ```text
 //!   index:   ... 40   48   56   64   72 ...        counts in strides of one slot (8 bytes here)
@@ -8,24 +8,24 @@
 //! ```
 //!
 //! **Indices** are monotone 64-bit counters that advance by [`STRIDE`] for each slot, so that
-//! `index & mask` is a byte offset, and a wrap-around of the counter is harmless. Comparisons take
-//! the signed difference.
+//! `index & mask` is a byte offset. A wrap-around of the counter is harmless: indices are compared
+//! by their signed difference.
 //!
 //! **Invariant.** Every circle that was current at some moment after item `i` was pushed and
 //! before it was removed holds item `i` in the slot of index `i`. So a thief may read the slot in
-//! a circle that is no longer current: if its compare-and-swap on the top index then succeeds,
-//! the item had not been removed, and what it read was the item.
+//! a circle that is not current any more: if its compare-and-swap on the top index then succeeds,
+//! the item had not been removed, and the thief has read that item.
 //!
 //! **Reclamation.** A thief counts itself as a visitor while it may hold a pointer to a circle.
-//! The owner, having replaced the current circle, frees the retired ones if it sees no visitor.
+//! Having replaced the current circle, the owner frees the retired ones if it sees no visitor.
 //! Either the thief's entry is visible to the owner, or the thief sees the new circle, because
 //! each has a SeqCst fence between its store and its load. If there is a visitor, the owner tries
-//! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
-//! so at most one of them is larger than the current one, and the others come from a run of
+//! again the next time it replaces a circle. It never shrinks a circle while retired ones are left.
+//! So at most one retired circle is larger than the current one, and the others come from a run of
 //! growths: together they are smaller than three times the largest circle of the run.
 //!
-//! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
-//! changed its size gives half of its circle back.
+//! **Shrinking.** When the owner has found the deque empty [`EMPTIES_BEFORE_SHRINK`] times since
+//! the last change of its size, the circle is halved.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -47,40 +47,41 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, fence};
 /// A monotone position in a deque.
 pub(crate) type Index = u64;
 
-/// How far apart the indices of neighbouring slots are.
+/// Difference of the indices of neighbouring slots.
 pub(crate) const STRIDE: u64 = size_of::<usize>() as u64;
 
-/// The smallest circle, and the one that a deque starts with.
+/// Capacity of the smallest circle, with which a deque starts by default.
 #[cfg(not(loom))]
 pub(crate) const MIN_CAPACITY: usize = 64;
 #[cfg(loom)]
 pub(crate) const MIN_CAPACITY: usize = 2;
 
-/// How often a deque is found empty before it gives half of its circle back. A guess at the
-/// middle between returning memory late and allocating in vain; it costs nothing on the fast path.
+/// Number of times that a deque is found empty before its circle is halved. A guess, between
+/// returning memory late and allocating in vain. It costs nothing on the fast path.
 #[cfg(not(loom))]
 const EMPTIES_BEFORE_SHRINK: u32 = 64;
 #[cfg(loom)]
 const EMPTIES_BEFORE_SHRINK: u32 = 1;
 
-/// How far `to` lies behind `from`, in units of an index; negative if it is before it.
+/// Returns `to - from`, in units of an index: negative if `to` comes before `from`.
 #[inline(always)]
 pub(crate) fn distance(from: Index, to: Index) -> i64 {
     to.wrapping_sub(from) as i64
 }
 
-/// The number of items between `top` and `bottom`, which may have been read at different times.
+/// Returns the number of items between `top` and `bottom`, which may have been read at different
+/// times.
 #[inline]
 pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
 }
 
-/// The largest circle: its slots are one allocation, and its mask must leave room for the sign of a
-/// distance.
+/// Capacity of the largest circle: its slots are one allocation, and its mask must leave room for
+/// the sign of a distance.
 const MAX_CAPACITY: usize = 1 << (isize::MAX as usize / size_of::<AtomicPtr<()>>()).ilog2();
 const _: () = assert!((MAX_CAPACITY as u64) <= i64::MAX as u64 / STRIDE);
 
-/// A capacity that a circle can have, at least `wanted`.
+/// Returns the smallest capacity of a circle that is at least `wanted`.
 ///
 /// # Panics
 ///
@@ -96,19 +97,19 @@ fn capacity_for(wanted: usize) -> usize {
 struct Circle {
     slots: Box<[AtomicPtr<()>]>,
     mask: u64,
-    /// Read by a visit beside a slot, written before the circle is freed: loom reports a visit that
-    /// is not over by then. Without loom it is nothing.
+    /// Read by a visit together with a slot, and written before the circle is freed, so that loom
+    /// reports a visit that is not over by then. Has no effect without loom.
     alive: UnsafeCell<()>,
 }
 
-/// So many slots with null pointers.
+/// Returns `capacity` slots that hold null pointers.
 #[cfg(not(loom))]
 fn empty_slots(capacity: usize) -> Box<[AtomicPtr<()>]> {
     const { assert!(align_of::<AtomicPtr<()>>() == align_of::<usize>()) }
     const { assert!(size_of::<AtomicPtr<()>>() == size_of::<usize>()) }
-    // Zeros, which the system has for nothing if they are many.
+    // Large zeroed allocations come from the system without a write.
     let zeros = Box::into_raw(vec![0_usize; capacity].into_boxed_slice());
-    // SAFETY: an `AtomicPtr` has size and alignment of an `usize`, and zeros are a null pointer.
+    // SAFETY: an `AtomicPtr` has the size and alignment of a `usize`, and zero is a null pointer.
     unsafe { Box::from_raw(zeros as *mut [AtomicPtr<()>]) }
 }
 
@@ -131,9 +132,9 @@ impl Circle {
     ///
     /// # Safety
     ///
-    /// It comes from [`allocate`](Circle::allocate), and is not used any more.
+    /// The circle comes from [`allocate`](Circle::allocate), and is not used any more.
     unsafe fn free(circle: NonNull<Circle>) {
-        // SAFETY: the circle was leaked in `allocate`, and is freed once, says the caller.
+        // SAFETY: the circle was leaked in `allocate`, and the caller frees it once.
         let circle = unsafe { Box::from_raw(circle.as_ptr()) };
         circle.alive.with_mut(|_| ());
     }
@@ -146,7 +147,7 @@ impl Circle {
 /// The part that the owner and the thieves share.
 pub(crate) struct Ring {
     current: AtomicPtr<Circle>,
-    /// Only the owner touches it, until the ring is dropped.
+    /// Circles that wait to be freed. Accessed by the owner only, until the ring is dropped.
     retired: UnsafeCell<Vec<NonNull<Circle>>>,
     visitors: CachePadded<AtomicUsize>,
 }
@@ -157,7 +158,7 @@ unsafe impl Send for Ring {}
 // SAFETY: as above.
 unsafe impl Sync for Ring {}
 
-/// The owner's knowledge of the current circle, kept where it need not be looked up.
+/// The owner's cached copy of the current circle's address and mask.
 pub(crate) struct View {
     circle: NonNull<Circle>,
     base: NonNull<AtomicPtr<()>>,
@@ -190,7 +191,7 @@ impl View {
         }
     }
 
-    /// How many items fit.
+    /// Returns the number of items that fit.
     pub(crate) fn capacity(&self) -> usize {
         (self.mask / STRIDE) as usize + 1
     }
@@ -200,30 +201,30 @@ impl View {
         self.capacity() == MIN_CAPACITY
     }
 
-    /// The index at which the circle is full, if its top is at `top`.
+    /// Returns the index at which the circle is full, given its `top`.
     pub(crate) fn limit(&self, top: Index) -> Index {
         top.wrapping_add(self.mask).wrapping_add(STRIDE)
     }
 
-    /// The circle's first slot.
+    /// Returns the circle's first slot.
     pub(crate) fn first(&self) -> NonNull<AtomicPtr<()>> {
         self.base
     }
 
-    /// The first index of the round through the circle that an index is in.
+    /// Returns the first index of the round through the circle that contains `index`.
     pub(crate) fn round_start(&self, index: Index) -> Index {
         index & !(self.mask | (STRIDE - 1))
     }
 
-    /// The slot of an index.
+    /// Returns the slot of an index.
     ///
     /// # Safety
     ///
     /// The view is that of a living ring's current circle.
     #[inline(always)]
     pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
-        // SAFETY: the offset is at most the capacity less one; the circle is alive, says the
-        // caller.
+        // SAFETY: the offset is less than the capacity; the caller guarantees that the circle is
+        // alive.
         unsafe {
             self.base
                 .add(((index & self.mask) / STRIDE) as usize)
@@ -233,11 +234,11 @@ impl View {
 }
 
 impl Ring {
-    /// A ring with room for `capacity` items or somewhat more, and the owner's view of it.
+    /// Creates a ring with room for at least `capacity` items, and the owner's view of it.
     ///
     /// # Panics
     ///
-    /// If so many slots cannot be allocated.
+    /// If more slots are needed than an allocation can have.
     pub(crate) fn new(capacity: usize) -> (Ring, View) {
         let circle = Circle::allocate(capacity_for(capacity));
         let ring = Ring {
@@ -258,11 +259,12 @@ impl Ring {
     #[inline(never)]
     pub(crate) unsafe fn grow(&self, view: &mut View, top: Index, bottom: Index) {
         let doubled = capacity_for(view.capacity() + 1);
-        // SAFETY: the caller's promises are those of `replace`.
+        // SAFETY: the obligations of `replace` are those of this function.
         unsafe { self.replace(view, doubled, top, bottom) };
     }
 
-    /// Notes that the owner found the deque empty with both ends at `at`. May shrink the circle.
+    /// Notes that the owner found the deque empty with both ends at `at`, and halves the circle if
+    /// that has happened often enough. Returns `true` if the circle was replaced.
     ///
     /// # Safety
     ///
@@ -304,20 +306,21 @@ impl Ring {
         }
         self.current.store(circle.as_ptr(), Ordering::Release); // [R1]
         let old = mem::replace(view, fresh).circle;
-        // SAFETY: the caller is the owner, and so alone with the list.
+        // SAFETY: the caller is the owner, which alone accesses the list.
         self.retired.with_mut(|list| unsafe { (*list).push(old) });
         // SAFETY: the caller is the owner.
         unsafe { self.reclaim() };
     }
 
-    /// Frees the retired circles if no thief is looking. Returns `true` if all of them are gone.
+    /// Frees the retired circles if there is no visitor. Returns `true` if no retired circle is
+    /// left.
     ///
     /// # Safety
     ///
     /// The caller is the owner.
     unsafe fn reclaim(&self) -> bool {
         self.retired.with_mut(|list| {
-            // SAFETY: only the owner gets here.
+            // SAFETY: the caller is the owner, which alone accesses the list.
             let list = unsafe { &mut *list };
             if list.is_empty() {
                 return true;
@@ -341,15 +344,15 @@ impl Ring {
         self.visitors.load(Ordering::Acquire) != 0 // [R3]
     }
 
-    /// Counts the caller as a visitor. Before it reads a slot it must pass a SeqCst fence (or a
-    /// heavy barrier).
+    /// Counts the caller as a visitor until the returned value is dropped. Before it reads a slot,
+    /// it must pass a SeqCst fence (or a heavy barrier).
     #[inline]
     pub(crate) fn enter(&self) -> Visit<'_> {
         self.visitors.fetch_add(1, Ordering::Relaxed); // [R5]
         Visit { ring: self }
     }
 
-    /// Reads the words from `top` to `bottom` of a ring that no other thread uses any more.
+    /// Passes the words from `top` to `bottom` to `sink`.
     pub(crate) fn drain(&mut self, top: Index, bottom: Index, mut sink: impl FnMut(*mut ())) {
         let current = self.current.load(Ordering::Relaxed);
         let mut index = top;
@@ -374,14 +377,14 @@ impl Drop for Ring {
     }
 }
 
-/// A thief's visit: while it lasts, no circle that it may have seen is freed.
+/// A thief's visit to a ring: while it lasts, no circle that the thief may have seen is freed.
 pub(crate) struct Visit<'a> {
     ring: &'a Ring,
 }
 
 impl Visit<'_> {
-    /// Reads the slot of an index in the current circle. What it says is certain only if the
-    /// item had not been removed.
+    /// Reads the slot of an index in the current circle. The value is meaningful only if the item
+    /// of that index has not been removed.
     ///
     /// # Safety
     ///

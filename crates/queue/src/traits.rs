@@ -1,33 +1,33 @@
-//! The two sides of a queue, and what they answer.
+//! The two sides of a queue, and the results of their operations.
 //!
 //! A *deque* has one [`Owner`], which pushes and pops at the bottom, and any number of
 //! [`Thief`]s, which steal at the top. A *channel* has one [`Consumer`] and one or more
-//! [`Producer`]s. The owner's operations take `&mut self`: that there is one owner is checked by
-//! the compiler.
+//! [`Producer`]s. The owner's operations take `&mut self`, so the compiler checks that there is one
+//! owner.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::word::Word;
 
-/// What came of an attempt to steal.
+/// Result of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a stolen item that is dropped is a task that never runs"]
 pub enum Steal<T> {
-    /// The topmost item, now the thief's.
+    /// The topmost item, which belongs to the thief.
     Success(T),
-    /// There was nothing in the deque.
+    /// The deque was empty.
     Empty,
     /// Another thread interfered. Trying again may succeed; trying elsewhere may be better.
     Retry,
     /// There is work, but the owner has not made it public yet (split and semi-private deques).
-    /// The thief should ask the owner to expose some. Thieves of `steal_half` answer this if the
-    /// kernel refuses the barrier that the theft needs: trying again at once may be in vain.
+    /// The thief should ask the owner to expose some. A thief of `steal_half` gets this if the
+    /// kernel refuses the barrier that the theft needs; an immediate retry is likely to fail too.
     Private,
 }
 
 impl<T> Steal<T> {
-    /// The stolen item, if there is one.
+    /// Returns the stolen item, if there is one.
     pub fn success(self) -> Option<T> {
         match self {
             Steal::Success(item) => Some(item),
@@ -66,12 +66,12 @@ impl<T> Steal<T> {
     }
 }
 
-/// A bounded queue had no room; the item comes back.
+/// Error of a push to a bounded queue that has no room. Returns the item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
 impl<T> Full<T> {
-    /// The item that found no room.
+    /// Returns the item that was refused.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -106,45 +106,45 @@ impl<T> Error for Full<T> {}
 /// assert_eq!(owner.len(), 1);
 /// ```
 pub trait Owner {
-    /// What is in the deque.
+    /// Type of the items.
     type Item: Word;
-    /// The other side.
+    /// Handle of the thieves.
     type Thief: Thief<Item = Self::Item>;
 
     /// Pushes an item at the bottom. A deque that grows always has room.
     ///
     /// # Errors
     ///
-    /// A bounded deque without room gives the item back in [`Full`].
+    /// A bounded deque without room returns the item in [`Full`].
     fn push(&mut self, item: Self::Item) -> Result<(), Full<Self::Item>>;
 
-    /// Takes the item at the bottom: the newest.
+    /// Pops the newest item, which is at the bottom.
     fn pop(&mut self) -> Option<Self::Item>;
 
-    /// How many items are there. Thieves may take some at any moment; only the owner adds any.
+    /// Returns the number of items. Thieves may take some at any moment; only the owner adds items.
     fn len(&self) -> usize;
 
-    /// Returns `true` if nothing is there.
+    /// Returns `true` if the deque is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A handle for a thief.
+    /// Returns a handle for a thief.
     fn thief(&self) -> Self::Thief;
 }
 
 /// The thief's side of a deque. Handles are cheap to clone and may be shared.
 pub trait Thief: Clone {
-    /// What is in the deque.
+    /// Type of the items.
     type Item: Word;
 
-    /// Tries to take the item at the top: the oldest.
+    /// Tries to take the oldest item, which is at the top.
     fn steal(&self) -> Steal<Self::Item>;
 
-    /// How many items seem to be there: a guess that is old when it is read.
+    /// Returns an estimate of the number of items, which may be outdated when it is returned.
     fn len(&self) -> usize;
 
-    /// Returns `true` if nothing seems to be there.
+    /// Returns `true` if the deque seems to be empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -152,7 +152,7 @@ pub trait Thief: Clone {
 
 /// A thief that can take several items at once.
 pub trait StealBatch: Thief {
-    /// The deque that the stolen items go to.
+    /// Deque that receives the stolen items.
     type Deque: Owner<Item = Self::Item>;
 
     /// Tries to move up to half of the items into `own`, and returns one of them (the newest of
@@ -164,22 +164,22 @@ pub trait StealBatch: Thief {
 
 /// The producer's side of a channel.
 pub trait Producer {
-    /// What goes through.
+    /// Type of the items.
     type Item: Word;
 
-    /// Puts an item in, behind those that are there.
+    /// Appends an item.
     ///
     /// # Errors
     ///
-    /// A bounded channel without room gives the item back in [`Full`].
+    /// A bounded channel without room returns the item in [`Full`].
     fn produce(&mut self, item: Self::Item) -> Result<(), Full<Self::Item>>;
 }
 
 /// The consumer's side of a channel.
 pub trait Consumer {
-    /// What comes through.
+    /// Type of the items.
     type Item: Word;
 
-    /// Takes the oldest item out, if there is one.
+    /// Removes and returns the oldest item, if there is one.
     fn consume(&mut self) -> Option<Self::Item>;
 }

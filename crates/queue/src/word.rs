@@ -1,10 +1,10 @@
-//! What fits in a slot: one machine word, with the provenance of a pointer.
+//! Items that fit in a slot: one machine word, with the provenance of a pointer.
 //!
 //! A thief may read a slot that the owner is rewriting and find out only afterwards, when its
 //! compare-and-swap fails, that the value was stale. That is defined behaviour only if the slot
-//! is one atomic word. So a queue stores words, and [`Word`] says how an item becomes one and how
-//! the one taker of the word turns it back into the item. Words are pointers rather than
-//! integers, so that a `Box` keeps its provenance through the queue.
+//! is one atomic word. So a queue stores words. [`Word`] converts an item into a word, and the word
+//! back into the item for the thread that takes it. Words are pointers rather than integers, so
+//! that a `Box` keeps its provenance through the queue.
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 ///
 /// # Safety
 ///
-/// `from_word(into_word(x))` must give `x` back, in the same type with the same lifetimes, and
+/// `from_word(into_word(x))` must return `x`, in the same type with the same lifetimes, and
 /// neither function may panic: a queue calls them while its indices are half updated.
 pub unsafe trait Word: Sized {
     /// Turns the item into a word. The word owns what the item owned.
@@ -48,7 +48,8 @@ unsafe impl<T> Word for Box<T> {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from `Box::into_raw` and is turned back once, says the caller.
+        // SAFETY: the caller guarantees that the word comes from `Box::into_raw` and is turned back
+        // once.
         unsafe { Box::from_raw(word.cast()) }
     }
 }
@@ -62,7 +63,8 @@ unsafe impl<T> Word for Arc<T> {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from `Arc::into_raw` and is turned back once, says the caller.
+        // SAFETY: the caller guarantees that the word comes from `Arc::into_raw` and is turned back
+        // once.
         unsafe { Arc::from_raw(word.cast()) }
     }
 }
@@ -76,7 +78,7 @@ unsafe impl<T> Word for NonNull<T> {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from a `NonNull`, says the caller.
+        // SAFETY: the caller guarantees that the word comes from a `NonNull`.
         unsafe { NonNull::new_unchecked(word.cast()) }
     }
 }
@@ -90,7 +92,7 @@ unsafe impl<T> Word for &T {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from a reference of this lifetime, says the caller.
+        // SAFETY: the caller guarantees that the word comes from a reference of this lifetime.
         unsafe { &*word.cast::<T>() }
     }
 }

@@ -1,13 +1,13 @@
-//! Capacities that no memory holds are refused at once, also where arithmetic does not check
-//! itself: run with `--release` too, since overflow checks hide a wrong capacity.
+//! Capacities for which there cannot be memory are refused at once, even without overflow checks:
+//! run with `--release` too, since overflow checks hide a wrong capacity.
 #![cfg(not(loom))]
 
 use std::panic::catch_unwind;
 
 use locksley_queue::{Owner, chase_lev, semi_private, split};
 
-/// What wraps to zero or to something small when it is rounded up, or counted in bytes; and what
-/// only an allocation would refuse.
+/// Capacities that wrap to a small number when they are rounded up or counted in bytes, and some
+/// that only an allocation would refuse.
 const TOO_MANY: [usize; 7] = [
     usize::MAX,
     usize::MAX - 1,
@@ -18,7 +18,7 @@ const TOO_MANY: [usize; 7] = [
     usize::MAX / 16 + 2,
 ];
 
-/// `make` panics, and not because of memory: the message names the capacity.
+/// Asserts that `make` panics with a message about the capacity, not for lack of memory.
 fn refuses<D>(make: fn(usize) -> D) {
     for capacity in TOO_MANY {
         let Err(panic) = catch_unwind(|| drop(make(capacity))) else {
@@ -45,7 +45,7 @@ fn split_refuses_what_no_memory_holds() {
     refuses(split::Deque::<usize>::with_capacity);
 }
 
-/// The capacity that was asked for is there, and the one after it is found by growing.
+/// Asserts that a deque has the capacity that was asked for, and grows beyond it.
 fn holds<D: Owner<Item = usize>>(make: fn(usize) -> D, capacity: fn(&D) -> usize) {
     for wanted in [0, 1, 63, 64, 65, 127, 128, 1000] {
         let mut deque = make(wanted);

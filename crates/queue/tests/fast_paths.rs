@@ -1,18 +1,19 @@
-//! The claims about the owner's fast path, counted through the shim.
+//! The claims about the owner's fast path, checked with the counters of `sync`.
 #![cfg(not(loom))]
 
 use locksley_queue::counts::{self, Counts};
 use locksley_queue::semi_private::Exposure;
 use locksley_queue::{Owner, Steal, Thief, barrier, chase_lev, semi_private, split};
 
-/// What `work` costs the calling thread.
+/// Returns the operations that the calling thread issues in `work`.
 fn cost(work: impl FnOnce()) -> Counts {
     let before = counts::of_this_thread();
     work();
     counts::of_this_thread() - before
 }
 
-/// Pushes and pops at every depth up to 1000, far beyond the first circle, and down to nothing.
+/// Pushes and pops at every depth up to 1000, far beyond the first circle, and then empties the
+/// deque.
 fn mountain(deque: &mut impl Owner<Item = usize>) {
     for depth in 0..1000 {
         deque.push(depth).unwrap();

@@ -1,4 +1,4 @@
-//! What the paper on work dealing promises of its buffers and of the recycling scheme RS.
+//! The theorems of the paper on work dealing, about its buffers and the recycling scheme RS.
 
 #![cfg(not(loom))]
 
@@ -10,7 +10,7 @@ use locksley_queue::counts::{self, Counts};
 use locksley_queue::pcb::{self, Process};
 use locksley_queue::{Consumer, Producer};
 
-/// Theorem 2 with the dummies: how many items there may be when at most `live` hold something.
+/// Returns the bound of Theorem 2, with the dummies, if at most `live` items hold a value.
 fn bound(n: usize, g: usize, live: usize) -> usize {
     live + (2 * n + 1) * g + n * n
 }
@@ -35,7 +35,7 @@ fn memory_under_random_dealing() {
             let mut team: Vec<Process<usize>> = pcb::matrix(n, g);
             let (mut live, mut most) = (0_usize, 0);
             for step in 0..20_000 {
-                // The odds drift, so that the matrix fills and empties.
+                // The probability changes over time, so that the matrix fills and empties.
                 let produce = random.below(100) < 30 + 40 * (step / 2_000 % 2);
                 let process = random.below(n);
                 if produce {
@@ -54,8 +54,8 @@ fn memory_under_random_dealing() {
     }
 }
 
-/// One process deals to all others what each of them keeps just short of a whole list; then all
-/// others produce one item, for which each needs a list. At most n items are ever in use.
+/// One process deals to all, and each of them keeps almost a whole list of consumed items; then
+/// each produces one item, for which it needs a list. At most n items are ever in use.
 #[test]
 fn memory_under_the_worst_dealing_is_almost_the_bound() {
     for n in [2, 4, 8] {
@@ -84,8 +84,7 @@ fn memory_under_the_worst_dealing_is_almost_the_bound() {
     }
 }
 
-/// One process produces all and another consumes all: the case in which nothing but the pool
-/// brings items back.
+/// One process produces all items and another consumes all: only the pool brings items back.
 #[test]
 fn memory_of_a_one_way_stream_stays_bounded() {
     let (n, g, live) = (4, 16, 10);
@@ -134,8 +133,8 @@ fn memory_with_threads() {
     assert!(team.iter().map(|(_, taken)| taken).sum::<usize>() > 0);
 }
 
-/// A couple of loads and stores: no read-modify-write but one for each list of G items that goes
-/// to the pool and one for each that comes from it.
+/// Produce and consume issue no read-modify-write except one for each list of G items that goes to
+/// the pool and one for each that comes from it.
 #[test]
 fn one_read_modify_write_per_list() {
     let (g, lists) = (64, 100);

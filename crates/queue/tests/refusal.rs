@@ -1,4 +1,5 @@
-//! A heavy barrier that the kernel refuses after it was promised: thieves fall back to asking.
+//! The kernel refuses the heavy barrier although it was available before: thieves fall back to
+//! requests.
 //!
 //! A seccomp filter forbids `membarrier` to the threads that install it, and to no others.
 #![cfg(all(target_os = "linux", not(loom), not(miri)))]
@@ -12,8 +13,8 @@ use locksley_queue::{Owner, Steal, Thief, barrier};
 
 const ITEMS: u64 = 4_000;
 
-/// From now on, `membarrier` fails in this thread with EPERM. Returns `false` if the kernel takes
-/// no filter.
+/// Makes `membarrier` fail in this thread with EPERM from now on. Returns `false` if the kernel
+/// does not accept the filter.
 fn forbid_membarrier() -> bool {
     const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -40,7 +41,8 @@ fn forbid_membarrier() -> bool {
     }
 }
 
-/// Runs `work` in a thread that cannot have the barrier. `None` if there is no such thread here.
+/// Runs `work` in a thread to which the barrier is refused. Returns `None` if the filter cannot be
+/// installed.
 fn without_membarrier<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     thread::scope(|scope| {
         let refused = scope.spawn(|| forbid_membarrier().then(work));
@@ -48,8 +50,8 @@ fn without_membarrier<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
-/// Steals until `closed`, and forces or asks if it is told that all work is private. The sum of
-/// what it got, and how often it was refused.
+/// Steals until `closed`, and forces or requests an exposure if all work is private. Returns the
+/// sum of the stolen items and the number of refusals.
 fn rob(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
     let (mut sum, mut refusals) = (0, 0);
     loop {
@@ -92,7 +94,7 @@ fn a_refused_force_changes_nothing() {
     assert_eq!(deque.pop(), None);
 }
 
-/// A thief of the extended deque is told that it cannot have the rest, not to try again for ever.
+/// A thief of the extended deque gets `Private`, not `Retry` for ever, if it cannot have the rest.
 #[test]
 fn a_refused_theft_of_half_says_so_and_changes_nothing() {
     if !barrier::is_ready() {
@@ -105,7 +107,7 @@ fn a_refused_theft_of_half_says_so_and_changes_nothing() {
     }
     let refused = without_membarrier(|| {
         let mut stolen = Vec::new();
-        // Eight items and the answer: more calls than that would be a thief that goes round.
+        // At most eight items and the final result: more calls would mean an endless retry.
         let answer = (0..9).map(|_| thief.steal()).find(|answer| match answer {
             Steal::Success(item) => {
                 stolen.push(*item);

@@ -1,5 +1,5 @@
-//! The theorems of the steal-half paper, as tests: how many compare-and-swaps the owner needs,
-//! and how much of the deque can be stolen at once.
+//! The theorems of the steal-half paper as tests: the number of the owner's compare-and-swaps, and
+//! the share of the deque that can be stolen at once.
 #![cfg(not(loom))]
 
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ fn eighth(seen: Inspection) {
     assert!(seen.range <= seen.len, "phantoms: {seen:?}");
 }
 
-/// What holds right after a compare-and-swap of the owner.
+/// Asserts what holds right after a compare-and-swap of the owner.
 fn after_owner(seen: Inspection, pushed: bool) {
     let Inspection { len, range } = seen;
     if len < 2 {
@@ -76,7 +76,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         6 => Just(Push), 3 => Just(Pop), 2 => Just(Steal),
         1 => Just(StealHalf), 2 => Just(OwnPop), 1 => Just(StealBack),
     ];
-    // Runs of the same operation get the deque to lengths that single ones would not.
+    // Runs of the same operation reach lengths that single operations would not.
     proptest::collection::vec((op, 1..12_usize), 1..60).prop_map(|runs| {
         runs.into_iter()
             .flat_map(|(op, n)| std::iter::repeat_n(op, n))
@@ -174,7 +174,7 @@ fn theorem_3_10_thieves_alone() {
     thieves_alone();
 }
 
-/// In the order of log k + m compare-and-swaps with m thefts in between.
+/// The owner needs O(log k + m) compare-and-swaps with m thefts in between.
 fn with_thefts() {
     for (k, every) in [(500_u64, 7_u64), (1000, 50), (1000, 3)] {
         let mut deque = Deque::starting_at(1024, 0);

@@ -1,4 +1,5 @@
-//! Records fib and a merge sort in the pool, and simulates them on more processors than there are.
+//! Records fib and a merge sort in the pool, and simulates them on more processors than the machine
+//! has.
 //!
 //! ```sh
 //! cargo run --release -p locksley-sim --example recorded            # on 64 processors
@@ -6,7 +7,7 @@
 //! cargo run --release -p locksley-sim --example recorded -- 64 DIR  # leaves the recordings there
 //! ```
 //!
-//! Exits with 2 if the arguments make no sense, or a recording cannot be written.
+//! Exits with 2 if the arguments are invalid, or if a recording cannot be written.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,7 +20,7 @@ use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::{Setup, Strategy, simulate};
 use locksley_workload::{Fib, Fork, Program, Sort, Task};
 
-/// A step of the simulation: about what it takes to try a steal in a small machine's pool.
+/// A step of the simulation: about the time of an attempt to steal in the pool on a small machine.
 const UNIT: Duration = Duration::from_nanos(200);
 
 const STRATEGIES: [&str; 7] = [
@@ -32,7 +33,7 @@ const STRATEGIES: [&str; 7] = [
     "dealing",
 ];
 
-/// Forks on the pool that it runs in.
+/// Forks on the current pool.
 #[derive(Clone, Copy)]
 struct OnPool;
 
@@ -49,7 +50,8 @@ impl Fork for OnPool {
 }
 
 fn record<P: Program>(mut program: P) -> Result<Recording, Box<dyn Error>> {
-    // With as many workers as cores no worker is taken off its core, which would count as work.
+    // With as many workers as cores, the system need not preempt workers. The time of a preempted
+    // worker would count as work.
     let pool = Pool::builder().record(true).build()?;
     let task = program.task();
     let output = pool.install(move || task.run(OnPool));

@@ -1,5 +1,5 @@
-//! Which strategy suits which program, on 64 simulated processors with costs as measured: the share
-//! of the processors' time that is work.
+//! Compares strategies for several programs on 64 simulated processors with measured costs. Prints
+//! the share of the processors' time that is work.
 //!
 //! `cargo run --release -p locksley-sim --example strategies`
 
@@ -8,7 +8,7 @@ use locksley_sim::{Costs, Setup, Strategy, Topology, simulate};
 
 const PROCESSORS: usize = 64;
 
-/// In nanoseconds: see docs/DEQUES.md.
+/// Costs in nanoseconds: see docs/DEQUES.md.
 const COSTS: Costs = Costs {
     node: 20,
     steal: 100,
@@ -23,13 +23,13 @@ const COSTS: Costs = Costs {
     miss: 0,
 };
 
-/// A computation, and the machine that it runs on.
+/// A computation, and the machine on which it runs.
 struct Program {
     name: &'static str,
     dag: &'static str,
-    /// Nanoseconds of a message from one socket of 8 to another.
+    /// Latency of a message between sockets of 8 cores, in nanoseconds.
     far: u32,
-    /// Nanoseconds that an item takes longer away from its data.
+    /// Extra time of an item that is executed away from its data, in nanoseconds.
     miss: u32,
 }
 
@@ -42,8 +42,8 @@ const fn program(name: &'static str, dag: &'static str, far: u32, miss: u32) -> 
     }
 }
 
-/// What an item takes longer whose 64 KiB another core has written was measured as 1.6 to 2 us, on
-/// cores that share a third-level cache. How long a message takes between sockets is an assumption.
+/// The extra time of an item whose 64 KiB of data another core has written was measured as 1.6 to 2
+/// us, on cores that share a third-level cache. The latency between sockets is an assumption.
 const PROGRAMS: [Program; 6] = [
     program("forks everywhere", "fib:n=22", 0, 0),
     program(
@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     ..COSTS
                 },
                 topology: Topology::sockets(8, program.far),
-                // As in the pool: for tasks that say where they had better run.
+                // As in the pool, for tasks that have a preferred processor.
                 mailbox: if program.miss > 0 { 64 } else { 0 },
                 ..Setup::new(PROCESSORS, strategy.parse::<Strategy>()?)
             };

@@ -1,12 +1,13 @@
-//! Random numbers that are functions of where they are used.
+//! Random numbers as functions of the place and time of their use.
 //!
-//! A processor keeps no generator: what it draws follows from the run's seed, its own number and
-//! the time. So a million processors need no memory for it, and the order in which the simulator
-//! happens to look at them changes nothing.
+//! A processor keeps no generator: its random numbers follow from the seed of the run, its own
+//! number and the time. So a million processors need no memory for generators, and the order in
+//! which the simulator advances them does not matter.
 
 use locksley_policy::{Source, SplitMix64, mix};
 
-/// The numbers that one processor draws at one time: SplitMix64 from a state that is mixed of both.
+/// Random numbers of one processor at one time: SplitMix64 from a state that is a hash of seed,
+/// processor and time.
 ///
 /// ```
 /// use locksley_policy::Source;
@@ -21,11 +22,11 @@ use locksley_policy::{Source, SplitMix64, mix};
 pub struct CounterRng(SplitMix64);
 
 impl CounterRng {
-    /// The numbers of a run with this seed, for a processor and a time.
+    /// Returns the numbers for `processor` at `time` in a run with `seed`.
     #[inline]
     pub fn at(seed: u64, processor: usize, time: u64) -> CounterRng {
-        // An odd multiplier other than that of SplitMix64, so that no processor's numbers are
-        // another's shifted.
+        // An odd multiplier that differs from that of SplitMix64, so that no processor draws a
+        // shifted copy of another processor's numbers.
         let place = (processor as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
         let state = mix(seed ^ place).wrapping_add(time.wrapping_mul(0x8cb9_2ba7_2f3d_8dd7));
         CounterRng(SplitMix64(state))
@@ -43,7 +44,8 @@ impl Source for CounterRng {
 mod tests {
     use super::*;
 
-    /// Six standard deviations of a binomial count around its mean.
+    /// Returns `true` if `count` is within six standard deviations of the mean of its binomial
+    /// distribution.
     fn is_near(count: usize, trials: usize, probability: f64) -> bool {
         let mean = trials as f64 * probability;
         (count as f64 - mean).abs() < 6.0 * (mean * (1.0 - probability)).sqrt()

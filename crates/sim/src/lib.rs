@@ -1,14 +1,14 @@
-//! A simulator of task schedulers: what each of them does on machines that are not at hand, up to a
-//! million processors, and whether the papers' claims hold.
+//! A simulator of task schedulers. It predicts how a scheduler behaves on machines with up to a
+//! million processors, and checks the claims of the papers.
 //!
 //! A [`Computation`](dag::Computation) is a graph of unit nodes that unfolds while it is executed,
-//! so that 10^9 nodes need no memory. A [`Setup`] says how many processors there are, how fast and
-//! how far from each other they are, what things cost, and which [`Strategy`] schedules.
-//! [`simulate`] gives a [`Report`]: makespan, steals by their outcome, donations, fences, loads
-//! over time, a timeline for Perfetto.
+//! so a graph of 10^9 nodes is never held in memory. A [`Setup`] describes the machine (number of
+//! processors, their speeds and distances, the costs of operations) and names the [`Strategy`] that
+//! schedules. [`simulate`] returns a [`Report`]: makespan, steals by their outcome, donations,
+//! fences, loads over time, a timeline for Perfetto.
 //!
-//! Decisions are made by the code of `locksley-policy`, which the runtime uses too: what is found
-//! out about a policy here is found out about the code that ships.
+//! Scheduling decisions are made by `locksley-policy`, the code that the runtime uses too. So a
+//! result about a policy is a result about the code that the runtime executes.
 //!
 //! ```
 //! use locksley_sim::dag::{Fib, Strands};
@@ -36,17 +36,17 @@
 //! | timelines | [`Report::trace`] |
 //!
 //! **Time** is counted in ticks. With the [default costs](Costs), a tick is the thesis's step: a
-//! node takes one, and so does an idle iteration. Within a tick, completions come first, by the
-//! processors' numbers; then what arrives; then what idle processors do, from a number on that is
-//! drawn for each tick.
+//! node takes one, and so does an idle iteration. Within a tick, completions come first, in the
+//! order of the processors' numbers; then arrivals; then the actions of idle processors, in cyclic
+//! order from a number that is drawn for each tick.
 //!
-//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]); so
-//! the outcome is a function of computation and setup, bit for bit, whatever else the simulator
-//! does in between and on however many threads a sweep runs.
+//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]). So
+//! the outcome is a function of computation and setup, bit for bit, whatever the order in which the
+//! simulator advances processors and the number of threads that a sweep uses.
 //!
-//! **Speed.** Work stealing in nested computations is simulated lazily: a busy processor is left
-//! behind until it may meet another one, and catches up in one loop. So most nodes cost a few
-//! nanoseconds, and no event.
+//! **Speed.** Work stealing in nested computations is simulated lazily: a busy processor is not
+//! advanced until it may interact with another one, and then catches up in one loop. So most nodes
+//! cost a few nanoseconds and no event.
 
 #![forbid(unsafe_code)]
 
@@ -74,7 +74,7 @@ pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
 pub use strategy::Strategy;
 pub use sweep::Sweep;
 
-/// The examples of the README are tests.
+/// Runs the examples of the README as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

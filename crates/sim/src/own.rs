@@ -1,14 +1,15 @@
-//! A user's own policies, one for each processor.
+//! User-defined policies, one for each processor.
 
 use std::fmt;
 use std::sync::Arc;
 
 use locksley_policy::{Balancer, Donor, Mixed, Theta};
 
-/// Makes the policy of the processor with this number.
+/// Creates the policy of the processor with this number.
 type Make<T> = Arc<dyn Fn(usize) -> Box<T> + Send + Sync>;
 
-/// A user's own choice of victims: how to make one for each processor, and how often it is asked.
+/// A user-defined choice of victims: a constructor that is called for each processor, and the
+/// probability with which the balancer is asked.
 ///
 /// ```
 /// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
@@ -42,12 +43,12 @@ impl OwnBalancer {
         }
     }
 
-    /// How often it is asked.
+    /// Returns the probability with which the balancer is asked.
     pub fn theta(&self) -> Theta {
         self.theta
     }
 
-    /// One for each of so many processors.
+    /// Creates the balancers of `count` processors.
     pub(crate) fn make(&self, count: usize) -> Vec<Mixed<Box<dyn Balancer + Send>>> {
         let mixed = |p| Mixed {
             theta: self.theta,
@@ -64,14 +65,15 @@ impl fmt::Debug for OwnBalancer {
     }
 }
 
-/// Two are equal if one is a clone of the other.
+/// Two balancers are equal if one is a clone of the other.
 impl PartialEq for OwnBalancer {
     fn eq(&self, other: &OwnBalancer) -> bool {
         self.theta == other.theta && Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
-/// A user's own choice of when and to whom to give: how to make one for each processor.
+/// A user-defined choice of when and to whom to give: a constructor that is called for each
+/// processor.
 ///
 /// ```
 /// use locksley_policy::Target;
@@ -95,7 +97,7 @@ impl OwnDonor {
         }
     }
 
-    /// One for each of so many processors.
+    /// Creates the donors of `count` processors.
     pub(crate) fn make(&self, count: usize) -> Vec<Box<dyn Donor + Send>> {
         (0..count).map(|p| (self.make)(p)).collect()
     }
@@ -107,7 +109,7 @@ impl fmt::Debug for OwnDonor {
     }
 }
 
-/// Two are equal if one is a clone of the other.
+/// Two donors are equal if one is a clone of the other.
 impl PartialEq for OwnDonor {
     fn eq(&self, other: &OwnDonor) -> bool {
         Arc::ptr_eq(&self.make, &other.make)

@@ -1,11 +1,11 @@
-//! What comes out of a simulation.
+//! Results of a simulation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dag::Size;
 use crate::engine::{Happening, Load, Tally};
 
-/// What comes out of a simulation.
+/// Results of a simulation.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, Strands};
@@ -21,31 +21,31 @@ use crate::engine::{Happening, Load, Tally};
 pub struct Report {
     /// The scheduler.
     pub strategy: String,
-    /// How many processors.
+    /// Number of processors.
     pub processors: usize,
-    /// Where the random numbers came from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// The computation's work and span.
     pub size: Size,
-    /// When the sink was executed.
+    /// Tick in which the sink was executed.
     pub makespan: u64,
-    /// What was counted.
+    /// Counters of what happened.
     pub tally: Tally,
-    /// Loads over time, if they were asked for.
+    /// Loads over time, if [`Setup::sample`](crate::Setup::sample) is not 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Load>,
-    /// What happened when, if that was asked for.
+    /// Events in the order of time, if [`Setup::timeline`](crate::Setup::timeline) is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<Happening>>,
 }
 
 impl Report {
-    /// T1 over the makespan: how many processors' work was done, if a node takes a tick.
+    /// Returns T1 over the makespan, which is the speed-up if a node takes a tick.
     pub fn speedup(&self) -> f64 {
         self.size.work as f64 / self.makespan as f64
     }
 
-    /// How the loads developed, if at least two were noted.
+    /// Returns how the loads developed; `None` if too few samples were taken.
     ///
     /// ```
     /// use locksley_sim::dag::{Generator, Strands};
@@ -59,7 +59,7 @@ impl Report {
     /// # Ok::<(), locksley_sim::SimError>(())
     /// ```
     pub fn stability(&self) -> Option<Stability> {
-        // While the computation begins and ends there is little to balance.
+        // There is little to balance while the computation begins and ends.
         let trim = self.loads.len() / 10;
         let loads = &self.loads[trim..self.loads.len() - trim];
         if loads.len() < 2 {
@@ -78,15 +78,15 @@ impl Report {
     }
 }
 
-/// How loads developed. A scheduler is stable if the expected load of every processor stays below a
-/// constant.
+/// Development of the loads over time. A scheduler is stable if the expected load of every
+/// processor stays below a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
-    /// By how much the mean load grows in a tick: the slope of a line through the samples, the
-    /// first and the last tenth of them left out.
+    /// Growth of the mean load per tick: the slope of a least-squares line through the samples,
+    /// without the first and the last tenth of them.
     pub growth: f64,
-    /// The largest load of all.
+    /// Largest load of any processor.
     pub peak: u64,
-    /// How many times the mean load the largest is, on average.
+    /// Largest load over the mean load, averaged over the samples.
     pub imbalance: f64,
 }

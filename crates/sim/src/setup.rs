@@ -1,4 +1,4 @@
-//! What is simulated.
+//! The setup of a simulation.
 
 use locksley_policy::{Balancer, Donor, Theta};
 
@@ -6,13 +6,13 @@ use crate::engine::{Costs, Speeds, Topology};
 use crate::own::{OwnBalancer, OwnDonor};
 use crate::strategy::Strategy;
 
-/// The most processors. A processor's number and a mark share a word of 32 bits.
+/// Largest number of processors. The number of a processor and a mark share a word of 32 bits.
 pub const MOST_PROCESSORS: usize = 1 << 30;
 
-/// The most processors of work dealing, which has a buffer for every pair of them.
+/// Largest number of processors under work dealing, which has a buffer for every pair of them.
 pub const MOST_DEALERS: usize = 4096;
 
-/// What is simulated: a machine, a scheduler, a seed, and what is noted.
+/// Input of a simulation: a machine, a scheduler, a seed, and what is recorded.
 ///
 /// ```
 /// use locksley_sim::{Costs, Setup, Strategy};
@@ -27,34 +27,36 @@ pub const MOST_DEALERS: usize = 4096;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
-    /// How many processors.
+    /// Number of processors.
     pub processors: usize,
     /// The scheduler.
     pub strategy: Strategy,
-    /// What things cost.
+    /// Costs of operations.
     pub costs: Costs,
-    /// Who is near whom.
+    /// Distances between processors.
     pub topology: Topology,
-    /// How fast processors are.
+    /// Speeds of the processors.
     pub speeds: Speeds,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Note the loads every so many ticks; 0 for never.
+    /// Interval between samples of the loads, in ticks; 0 for no samples.
     pub sample: u64,
-    /// Note what each processor did when.
+    /// Whether to record a timeline of what each processor did.
     pub timeline: bool,
-    /// How many letters a processor's mailbox holds (thesis, Algorithm 14), under `sharing` and
-    /// under `auto` while it shares; 0 for no mailboxes. A processor that enables a node with
-    /// affinity to another one leaves a letter there.
+    /// Capacity of a processor's mailbox (thesis, Algorithm 14) under `sharing` and
+    /// `private-sharing`, and under `auto` while it shares; 0 for no mailboxes. A processor that
+    /// enables a node with affinity to another processor leaves a letter, which points to the node,
+    /// in the mailbox of that processor.
     pub mailbox: u32,
-    /// Your own choice of victims. See [`Setup::balancer`].
+    /// User-defined choice of victims. See [`Setup::balancer`].
     pub balancer: Option<OwnBalancer>,
-    /// Your own choice of when and to whom to give. See [`Setup::donor`].
+    /// User-defined choice of when and to whom to give. See [`Setup::donor`].
     pub donor: Option<OwnDonor>,
 }
 
 impl Setup {
-    /// The thesis's model: equal processors, every iteration takes one step, and nothing is noted.
+    /// Creates the model of the thesis: equal processors, every iteration takes one step, and
+    /// nothing is recorded.
     pub fn new(processors: usize, strategy: Strategy) -> Setup {
         Setup {
             processors,
@@ -71,13 +73,14 @@ impl Setup {
         }
     }
 
-    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`:
-    /// CFLFWS and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make`
-    /// is called with each processor's number, and what it makes is asked with probability `theta`
-    /// whom to try; otherwise the processor tries a random victim.
+    /// Sets a user-defined choice of victims, for `lock-free`, `flexible`, `semi-private`,
+    /// `sharing` and `private-sharing`. This is the custom part of CFLFWS and CFWSS (thesis,
+    /// Algorithms 2 and 7). `make` is called with the number of each processor. The balancer that
+    /// it returns chooses the victim with probability `theta`; otherwise the processor tries a
+    /// random victim.
     ///
-    /// The outcome is a function of computation and setup as long as the balancers draw from the
-    /// [`Source`](locksley_policy::Source) that they are given and from nothing else.
+    /// The outcome is a function of computation and setup as long as the balancers draw random
+    /// numbers only from the [`Source`](locksley_policy::Source) that they are given.
     ///
     /// ```
     /// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
@@ -115,13 +118,14 @@ impl Setup {
         self
     }
 
-    /// Your own choice of when and to whom to give, for `sharing` and `sending`: it replaces their
-    /// heuristic and their target. `make` is called with each processor's number. Under `sharing`
-    /// it is asked where a processor enables two nodes, after a thief has drawn that processor or,
-    /// if it is [eager](Donor::is_eager), always; under `sending` always.
+    /// Sets a user-defined choice of when and to whom to give, for `sharing`, `private-sharing` and
+    /// `sending`. It replaces their heuristic and their target. `make` is called with the number of
+    /// each processor. The donor is asked when its processor enables two nodes: under `sharing`
+    /// only if a thief has set the flag of the processor since the last time or the donor is
+    /// [eager](Donor::is_eager), under `sending` always.
     ///
     /// As for [balancers](Setup::balancer), the outcome is a function of computation and setup as
-    /// long as donors draw from the source that they are given.
+    /// long as donors draw random numbers only from the source that they are given.
     ///
     /// ```
     /// use locksley_policy::Target;
@@ -142,11 +146,11 @@ impl Setup {
         self
     }
 
-    /// Returns an error if this makes no sense.
+    /// Checks that the setup can be simulated.
     ///
     /// # Errors
     ///
-    /// If not: what is wrong, and what to do.
+    /// Returns an error that says what is wrong and what to do about it.
     pub fn check(&self) -> Result<(), SimError> {
         if self.processors == 0 || self.processors > MOST_PROCESSORS {
             return Err(SimError::Processors(self.processors));
@@ -181,7 +185,7 @@ impl Setup {
     }
 }
 
-/// What is wrong with a simulation, and what to do about it.
+/// Error of a simulation: what is wrong, and what to do about it.
 ///
 /// ```
 /// use locksley_sim::{Setup, Strategy};
@@ -202,16 +206,16 @@ pub enum SimError {
          most {MOST_DEALERS}, or another strategy"
     )]
     Dealers(usize),
-    /// Something costs nothing that must cost something, or time would stand still.
+    /// A cost is 0 that must be positive, or time would stand still.
     #[error("costs.{0} is 0, and time would stand still: let it cost at least 1 tick")]
     Free(&'static str),
-    /// The strategy, which is named, does not ask a user's own balancer.
+    /// The named strategy does not use a user-defined balancer.
     #[error(
         "{0} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
          lock-free, flexible, semi-private or sharing"
     )]
     Balancer(String),
-    /// The strategy, which is named, does not ask a user's own donor.
+    /// The named strategy does not use a user-defined donor.
     #[error(
         "{0} does not ask a donor of yours whom to give to: leave it out, or simulate sharing or \
          sending"

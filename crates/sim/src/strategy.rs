@@ -1,4 +1,4 @@
-//! Schedulers by name.
+//! Text forms of schedulers.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use locksley_policy::{
 /// | `lock-free` | LFWS: thieves choose uniformly and take one | thesis, Alg. 1 |
 /// | `flexible:steal-back,theta_r=0.25` | CFLFWS with a balancer, see [`Flexible`] | thesis, Alg. 2, 10, 11 |
 /// | `semi-private` | WSSPD: work is private until a thief asks | thesis, Alg. 8, 9 |
-/// | `lifelines:w=2,base=2` | stealing that goes quiet, see [`Lifelines`] | Saraswat et al. |
+/// | `lifelines:w=2,base=2` | thieves stop trying after some failures and wait to be sent work, see [`Lifelines`] | Saraswat et al. |
 /// | `steal-half:probabilistic,amount=difference` | thieves take up to half, see [`StealHalf`] | Hendler, Shavit |
-/// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
+/// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: stealing, and busy processors give work away, see [`Sharing`] | thesis, Alg. 7, 12 |
 /// | `private-sharing:tit-for-tat` | the same on semi-private deques: WSSPD inside CFWSS | thesis, chapter 7 |
-/// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
-/// | `sending:shortest,l_p=3` | the busy send, the idle do not ask; see [`Target`] | Eager et al. |
-/// | `auto:patience=3` | stealing, stealing half or sharing, as it suits; see [`Tuning`] | thesis, 5.3 |
+/// | `dealing:locality,l=4` | producers deal items to processors as they create them, see [`Dealing`] | Hendler, Shavit |
+/// | `sending:shortest,l_p=3` | busy processors send work, idle ones do not ask; see [`Target`] | Eager et al. |
+/// | `auto:patience=3` | switches between stealing, stealing half and sharing; see [`Tuning`] | thesis, 5.3 |
 /// | `asymmetric` | free forks; a steal's barrier interrupts all others | Locksley's first deque |
-/// | `split` | free forks; work is private until a thief asks, or forces it | Locksley's deque |
+/// | `split` | free forks; work is private until a thief requests or forces it | Locksley's deque |
 /// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
 /// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
-/// | `greedy` | one queue for all, free of charge: the ideal | Graham |
+/// | `greedy` | one queue for all processors, at no cost: the ideal | Graham |
 ///
 /// ```
 /// use locksley_sim::Strategy;
@@ -42,7 +42,7 @@ use locksley_policy::{
 pub enum Strategy {
     /// Lock-free work stealing.
     LockFree,
-    /// The same, with another choice of victims.
+    /// Lock-free work stealing with another choice of victims.
     Flexible(Flexible),
     /// Work stealing with semi-private deques.
     SemiPrivate,
@@ -52,23 +52,26 @@ pub enum Strategy {
     StealHalf(StealHalf),
     /// Stealing and sharing.
     Sharing(Sharing),
-    /// The same on semi-private deques.
+    /// Stealing and sharing on semi-private deques.
     PrivateSharing(Sharing),
     /// Work dealing.
     Dealing(Dealing),
-    /// Load sharing by senders alone.
+    /// Load sharing initiated only by senders.
     Sending(Target),
-    /// Whichever of stealing, stealing half and sharing suits.
+    /// Switches between stealing, stealing half and sharing.
     Auto(Tuning),
-    /// Work stealing from deques whose owners pay nothing, and whose thieves interrupt all others.
+    /// Work stealing from deques whose owners pay nothing and whose thieves interrupt all other
+    /// processors.
     Asymmetric,
-    /// Work stealing from split deques: thieves ask, and interrupt a victim that does not answer.
+    /// Work stealing from split deques: thieves request work, and interrupt a victim that does not
+    /// answer.
     Split,
-    /// Work stealing in step: a tick is a round, and costs, speeds and topology mean nothing.
+    /// Work stealing in synchronous rounds: a tick is a round; costs, speeds and topology are
+    /// ignored.
     Synchronous,
-    /// Stealing and sharing in step.
+    /// Stealing and sharing in synchronous rounds.
     SynchronousSharing(Sharing),
-    /// One queue for all.
+    /// One queue for all processors.
     Greedy,
 }
 
@@ -110,7 +113,7 @@ const NAMED: [(&str, Name); 15] = [
 ];
 
 impl Strategy {
-    /// One of each kind, with the policies that it has by default.
+    /// Returns one strategy of each kind, with default policies.
     pub fn all() -> Vec<Strategy> {
         NAMED
             .iter()

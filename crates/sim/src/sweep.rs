@@ -2,11 +2,11 @@
 
 use locksley_workload::{Fork, Task};
 
-/// Does something for each of some items, in parallel on anything that forks, and collects what
-/// comes out in their order.
+/// Applies a function to each item of a slice, in parallel on any [`Fork`], and collects the
+/// results in the order of the items.
 ///
-/// What is computed for an item must depend on nothing else; then neither the number of threads nor
-/// their timing changes what comes out. Simulations are like that.
+/// The result for an item must depend on that item only. Then neither the number of threads nor
+/// their timing changes the results. Simulations have this property.
 ///
 /// ```
 /// use locksley_sim::dag::{Fib, Strands};
@@ -29,7 +29,7 @@ pub struct Sweep<'a, I, F> {
 }
 
 impl<'a, I, F> Sweep<'a, I, F> {
-    /// Will do this for these.
+    /// Creates a sweep that applies `what` to each of `items` when it is run.
     pub fn new(items: &'a [I], what: &'a F) -> Sweep<'a, I, F> {
         Sweep { items, what }
     }

@@ -5,14 +5,14 @@ use locksley_trace::{Activity, Arrow, Counters, Trace};
 use crate::engine::{Happening, Move};
 use crate::report::Report;
 
-/// The number of the process whose threads the simulated processors are.
+/// Process id in the trace; the simulated processors are its threads.
 const PROCESS: u32 = 0;
 
 impl Report {
-    /// What the simulation noted, a tick as a microsecond. Empty if it was not told to note a
-    /// timeline.
+    /// Returns the timeline of the simulation as a trace, in which a tick is a microsecond. The
+    /// trace is empty unless [`Setup::timeline`](crate::Setup::timeline) is set.
     ///
-    /// Processors that did nothing at all are left out.
+    /// Processors that neither executed a node nor took part in a move are left out.
     ///
     /// ```
     /// use locksley_sim::dag::{Fib, Strands};
@@ -55,7 +55,7 @@ impl Report {
     }
 }
 
-/// The processors that anything happened to.
+/// Returns the numbers of all processors that occur in the timeline, sorted.
 fn threads(happenings: &[Happening]) -> Vec<u32> {
     let both = happenings.iter().flat_map(|happening| match *happening {
         Happening::Busy { processor, .. } => [processor, processor],
@@ -95,7 +95,7 @@ fn tell(happening: &Happening, trace: &mut Trace) {
     }
 }
 
-/// Between its busy times a processor is idle.
+/// Adds an idle slice for each gap between the busy times of a processor.
 fn tell_idle(happenings: &[Happening], makespan: u64, trace: &mut Trace) {
     let busy = |happening: &Happening| match *happening {
         Happening::Busy {

@@ -1,4 +1,4 @@
-//! Simulations in parallel on Locksley's own pool: the outcome does not depend on the number of
+//! Simulations in parallel on Locksley's own pool. The outcome does not depend on the number of
 //! threads.
 
 use locksley::Pool;
@@ -6,7 +6,7 @@ use locksley_sim::dag::{Computation, Dag, Visitor};
 use locksley_sim::{Report, Setup, Strategy, Sweep, simulate};
 use locksley_workload::{Fork, Serial, Task};
 
-/// Forks on the pool that it runs in.
+/// Forks on the current pool.
 #[derive(Clone, Copy)]
 struct OnPool;
 

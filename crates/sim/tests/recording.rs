@@ -1,4 +1,4 @@
-//! What the pool records, the simulator reads: the same computations as by formula.
+//! The simulator reads recordings of the pool. They are the same computations as those by formula.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use locksley_sim::dag::{levels, measure};
 use locksley_sim::{Report, Setup, Strategy, simulate};
 use locksley_workload::{Fork, Program, Sort, Task};
 
-/// Forks on the pool that it runs in.
+/// Forks on the current pool.
 #[derive(Clone, Copy)]
 struct OnPool;
 
@@ -43,7 +43,7 @@ fn graph(recording: &Recording, unit: Duration) -> Graph {
     Graph::parse(&recording.to_json(unit)).expect("what is recorded is a computation")
 }
 
-/// The structure: every node takes one step.
+/// Records the structure of a program: every node takes one step.
 fn structure<R: Send>(program: impl FnOnce() -> R + Send) -> Graph {
     graph(&record(program), Duration::MAX)
 }
@@ -54,7 +54,7 @@ fn a_recorded_fib_has_as_many_forks_and_is_as_deep_as_the_formulas_say() {
     for n in 0..18 {
         let recording = record(|| fib(n));
         let mut graph = graph(&recording, Duration::MAX);
-        // Each call with n >= 2 forks: F(n + 1) - 1 of them, at most n - 1 inside each other.
+        // Each call with n >= 2 forks: F(n + 1) - 1 forks, nested at most n - 1 deep.
         assert_eq!(recording.forks(), numbers[n as usize] - 1, "{n}");
         assert_eq!(graph.size(), Fib::new(n).size(), "{n}");
         assert_eq!((graph.size().span - 1) / 2, u64::from(n.saturating_sub(1)));
@@ -87,8 +87,8 @@ fn the_tasks_of_a_scope_run_beside_each_other() {
             }
         });
     });
-    // Before and after it; the body, which spawns ten times; and for each task a node before it
-    // spawns, one after, and one for what it spawned.
+    // Two nodes before and after the scope; eleven of the body, which spawns ten times; and for
+    // each task a node before it spawns, one after, and one for the task that it spawns.
     let size = Size {
         work: 2 + 11 + 10 * 3,
         // The last task is spawned by the tenth node of the body.
@@ -104,7 +104,8 @@ fn times_become_steps() {
     let fine = graph(&recording, Duration::from_nanos(1)).size();
     let coarse = graph(&recording, Duration::from_secs(1000)).size();
     assert_eq!(coarse, Fib::new(10).size());
-    // No segment is shorter than a step, so the sum may be longer, by no more than a step each.
+    // No segment is shorter than a step, so the sum may exceed the work, by at most a step for each
+    // segment.
     let work = recording.work().as_nanos() as u64;
     assert!((work..=work + coarse.work).contains(&fine.work));
     assert!(fine.span <= fine.work);

@@ -1,4 +1,4 @@
-//! The traces of pool and simulator are of one format, and tell in the same words.
+//! The traces of pool and simulator have the same format and use the same names.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -8,8 +8,8 @@ use locksley_sim::dag::{Generator, Strands};
 use locksley_sim::{Setup, simulate};
 use locksley_trace::{Activity, Arrow, Trace, TraceEvent};
 
-/// The kinds of events in a trace, with their categories and names, as a reader of its text finds
-/// them.
+/// Returns the kinds of events in a trace, with their categories and names, after a round trip
+/// through its text.
 fn vocabulary(trace: &Trace) -> BTreeSet<String> {
     let read = Trace::from_json(&trace.to_json()).expect("what is written can be read");
     assert_eq!(read, *trace);
@@ -32,7 +32,7 @@ fn of_pool() -> Trace {
         locksley::join(|| barrier.wait(), || barrier.wait());
     });
     let mut trace = pool.take_trace();
-    // Until a processor has run out of work.
+    // Waits until a worker has run out of work.
     while !vocabulary(&trace).contains("slice idle idle") {
         trace = pool.take_trace();
     }

@@ -1,4 +1,4 @@
-//! What a strategy knows of a job.
+//! The interface of a job to a strategy.
 
 use locksley_queue::Word;
 
@@ -10,37 +10,37 @@ impl GroupId {
     /// The group of a task that has no waiter.
     pub const NONE: GroupId = GroupId(0);
 
-    /// Returns the group that is known by the address of `thing`.
+    /// Returns the group that is identified by the address of `thing`.
     pub fn of<T>(thing: &T) -> GroupId {
         GroupId(std::ptr::from_ref(thing).addr())
     }
 }
 
-/// A reference to a job: one word, with tags that say something about it.
+/// A reference to a job: one word, with tags.
 pub trait Job: Word + Copy + Send + 'static {
-    /// Returns `true` if the word is that of a job that was spawned, and not forked by a join,
-    /// whatever has become of the job.
+    /// Returns `true` if the word is that of a job that was spawned, and not forked by a join.
+    /// Reads only the word, so the job may have been taken or executed.
     fn is_spawned_word(word: *mut ()) -> bool;
 
-    /// Returns `true` if it was spawned, and not forked by a join.
+    /// Returns `true` if the job was spawned, and not forked by a join.
     #[inline]
     fn is_spawned(self) -> bool {
         Self::is_spawned_word(self.into_word())
     }
 
-    /// Returns `true` if it was dealt.
+    /// Returns `true` if the job was dealt.
     fn is_dealt(self) -> bool;
 
-    /// Returns `true` if it was dealt to its preferred worker.
+    /// Returns `true` if the job was dealt to its preferred worker.
     fn is_near(self) -> bool;
 
     /// Tags the job as dealt; `near` if it goes to its preferred worker.
     fn dealt(self, near: bool) -> Self;
 
-    /// The same job, wherever it had better run.
+    /// Returns the job without the `near` tag, so that any worker may run it.
     fn anywhere(self) -> Self;
 
-    /// What this job is part of: the scope it was spawned in, or itself.
+    /// Returns the job's group: the scope in which it was spawned, or the job itself.
     ///
     /// # Safety
     ///
@@ -60,19 +60,19 @@ pub trait Job: Word + Copy + Send + 'static {
 pub struct QueuedJob<J> {
     /// The job.
     pub job: J,
-    /// Whom to wake when it is done, should that one wait for it; [`UNKNOWN_OWNER`] if that is not
-    /// known.
+    /// The worker to wake when the job is done, if it waits for the job; [`UNKNOWN_OWNER`] if it is
+    /// not known.
     pub owner: usize,
 }
 
 impl<J: Job> QueuedJob<J> {
-    /// Returns `true` if it is a spawned job of this group.
+    /// Returns `true` if this is a spawned job of `group`.
     pub fn is_spawned_in(&self, group: GroupId) -> bool {
-        // SAFETY: the caller has it, and has not executed it.
+        // SAFETY: the caller has the job, and has not executed it.
         self.job.is_spawned() && unsafe { self.job.group() } == group
     }
 }
 
-/// The owner of a job that has gone from one queue to another: it is looked for when it must be
-/// woken.
+/// The owner of a job that was moved from one queue to another. The runtime searches for the owner
+/// when it must be woken.
 pub const UNKNOWN_OWNER: usize = usize::MAX;

@@ -1,4 +1,4 @@
-//! What a worker's queue does under each strategy but the runtime's default.
+//! The workers' queues of all strategies except the runtime's default.
 //!
 //! | strategy | queue | from |
 //! |---|---|---|
@@ -7,9 +7,9 @@
 //! | `sharing` | [`SharingQueue`] | Rito, "Scheduling computations" |
 //! | `dealing` | [`DealingQueue`], [`DedicatedQueue`] | Hendler, Shavit, "Work Dealing" |
 //!
-//! A queue has two sides: [`LocalQueue`], the owner's, and [`StealHandle`], that of all others. It
-//! knows neither workers nor pools, and runs nothing: a job is a [`Job`], one word. The structures
-//! are those of `locksley-queue`, the decisions those of `locksley-policy`.
+//! A queue has two sides: [`LocalQueue`] for its owner, and [`StealHandle`] for all other workers.
+//! It knows neither workers nor pools, and runs nothing: a job is a [`Job`], one word. The data
+//! structures come from `locksley-queue`, the decisions from `locksley-policy`.
 
 mod dealing;
 #[cfg(test)]

@@ -7,22 +7,23 @@
 //!                               └─ a thief takes up to half of the longer one
 //! ```
 //!
-//! In the paper a thief's loot goes into its only deque. Here a join takes back what it pushed
-//! last, and a waiter that leapfrogs may run what was forked below the task that it waits for, and
-//! nothing else (`wait`). Both count on it that a worker's deque holds what this worker pushed, in
-//! the order of its stack. So jobs that were pushed by others lie in a deque of their own, which
-//! idle workers take from, the owner's main loop included. A worker that leapfrogs may not run
-//! them: if it comes to blocking, they go to the pool's queue, where a waiter for them finds them.
+//! In the paper a thief's batch goes into its only deque. Here a join takes back the job that it
+//! pushed last, and a waiter that leapfrogs may run only jobs that were forked below the task that
+//! it waits for (`wait`). Both rely on a worker's deque to hold only jobs that this worker pushed,
+//! in the order of its stack. So jobs that were pushed by others lie in a deque of their own, from
+//! which idle workers take them, the owner's main loop included. A worker that leapfrogs may not
+//! run them: before it blocks, it moves them to the pool's queue, where a waiter for them finds
+//! them.
 //!
-//! **Joins.** What a join has forked lies in the pool's deque. Where waiters take any work
-//! (`Waiting::TakeAny`), a thief takes up to half of it too, and busy workers
-//! balance it. Where they leapfrog it is taken one by one, by idle workers. `scheduler::batch` says
-//! how and why. What is spawned moves under every rule.
+//! **Joins.** The jobs that joins have forked lie in the pool's deque. Where waiters take any work
+//! (`Waiting::TakeAny`), a thief takes up to half of these too, and busy workers balance them.
+//! Where waiters leapfrog, idle workers take them one by one. `scheduler::batch` explains how and
+//! why. Spawned jobs move under every rule.
 //!
 //! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever
-//! the worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
+//! the worker is out of work. [`When`](locksley_policy::When) decides whether it tries to balance.
 //!
-//! **How much.** [`Amount`] says, given the length of the stealRange and the worker's own load.
+//! **How much.** [`Amount`] decides, given the length of the stealRange and the worker's own load.
 //!
 //! **Theorem 3.9.** Under probabilistic balancing the expected load of every worker is below
 //! a constant times the average, as long as every worker asks before its load has changed by a
@@ -38,11 +39,11 @@ use locksley_queue::{Owner, Steal, Thief};
 
 use crate::{BOUNDED, Job, LocalQueue, QueuedJob, StealHandle, StolenBatch, UNKNOWN_OWNER};
 
-/// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
-/// costs about as much as ten pushes; this many make that little even if all succeed.
+/// Number of pushes and pops after which a worker checks whether to balance: Theorem 3.9's u. An
+/// attempt costs about as much as ten pushes, so the overhead is small even if all succeed.
 const EVERY: u32 = 64;
 
-/// The owner's side.
+/// The owner's side of a queue of the strategy `steal-half`.
 pub struct HalfQueue<J: Job> {
     own: Deque<J>,
     moved: Deque<J>,
@@ -52,7 +53,7 @@ pub struct HalfQueue<J: Job> {
     joins_move: bool,
 }
 
-/// The thief's side.
+/// The thieves' side of a [`HalfQueue`].
 pub struct Halves<J: Job> {
     own: Stealer<J>,
     moved: Stealer<J>,
@@ -70,7 +71,7 @@ impl<J: Job> HalfQueue<J> {
         }
     }
 
-    /// The other side.
+    /// Returns a handle for thieves.
     pub fn halves(&self) -> Halves<J> {
         Halves {
             own: self.own.thief(),
@@ -82,8 +83,9 @@ impl<J: Job> HalfQueue<J> {
         Owner::len(&self.own) + Owner::len(&self.moved)
     }
 
-    /// Takes as much as the policy says from the longer deque of a queue, or else from the other.
-    /// `most` is what there is room for; `least` is what the thief can do with in any case.
+    /// Steals as many jobs as the policy decides from the longer deque of a queue, or else from the
+    /// other. `most` is the room for them; `least` is the number that the thief may take in any
+    /// case.
     fn take(&mut self, victim: &Halves<J>, least: usize, most: usize) -> Steal<StolenBatch<J>> {
         let (load, policy, joins_move) = (self.load(), self.policy, self.joins_move);
         let mut answer = Steal::Empty;
@@ -107,7 +109,7 @@ impl<J: Job> HalfQueue<J> {
         answer
     }
 
-    /// Returns `true` if the owner is to balance now, though it has work.
+    /// Returns `true` if the owner is to balance although it has work.
     fn should_balance(&mut self, random: &mut Random) -> bool {
         let load = self.load();
         self.policy
@@ -115,20 +117,21 @@ impl<J: Job> HalfQueue<J> {
             .should_balance(&mut self.since, load, random)
     }
 
-    /// How many of `public` forked jobs of another worker to take at once, given how many jobs the
-    /// owner has, and the room for those that have moved.
+    /// Returns how many of `public` forked jobs of another worker to take at once, given the
+    /// owner's number of jobs. Limited by the room for moved jobs.
     fn amount_of_forks(&self, load: usize, public: usize) -> usize {
         let room = self.moved.capacity() - Owner::len(&self.moved);
         self.policy.amount.of_load(load, public).min(room)
     }
 
-    /// Keeps a forked job that came with others. There is room for as many as were asked for.
+    /// Keeps a forked job of a batch. There is room for [`amount_of_forks`](Self::amount_of_forks)
+    /// jobs.
     fn keep_moved(&mut self, job: J) {
         let pushed = Owner::push(&mut self.moved, job);
         assert!(pushed.is_ok(), "there was room for what was taken");
     }
 
-    /// Steals from another queue what evens the two out. Returns how many jobs that are.
+    /// Steals from another queue to even out the two. Returns the number of jobs stolen.
     fn balance(&mut self, victim: &dyn StealHandle<J>) -> Steal<usize> {
         let Some(victim) = victim.halves() else {
             return Steal::Empty;
@@ -166,13 +169,13 @@ impl<J: Job> LocalQueue<J> for HalfQueue<J> {
         self.joins_move
     }
 
-    /// Forks are counted too where they move: see [`balances_every`](LocalQueue::balances_every).
+    /// Where forks move, they are counted too: see [`balances_every`](LocalQueue::balances_every).
     fn wants_call(&self) -> bool {
         self.joins_move && self.policy.when.asks_the_busy()
     }
 
     fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
-        // This is an attempt, with nothing at hand: the rule of the factor counts from here.
+        // This is an attempt to balance with load 0, from which `When::Factor` counts again.
         self.since = Since::default();
         Some(self.take(victim.halves()?, 1, usize::MAX))
     }
@@ -182,9 +185,9 @@ impl<J: Job> LocalQueue<J> for HalfQueue<J> {
     }
 }
 
-/// What the worker asks of this strategy alone: see [`HalfQueue`].
+/// The operations of this strategy alone: see [`HalfQueue`].
 impl<J: Job> dyn LocalQueue<J> {
-    /// Returns `true` if the owner is to balance now, though it has work.
+    /// Returns `true` if the owner is to balance although it has work.
     pub fn should_balance(&mut self, random: &mut Random) -> bool {
         self.as_half()
             .is_some_and(|queue| queue.should_balance(random))
@@ -196,14 +199,14 @@ impl<J: Job> dyn LocalQueue<J> {
             .map_or(0, |queue| queue.amount_of_forks(load, public))
     }
 
-    /// Keeps a forked job that came with others.
+    /// Keeps a forked job of a batch.
     pub fn keep_moved(&mut self, job: J) {
         if let Some(queue) = self.as_half() {
             queue.keep_moved(job);
         }
     }
 
-    /// Steals from another queue what evens the two out. Returns how many jobs that are.
+    /// Steals from another queue to even out the two. Returns the number of jobs stolen.
     pub fn balance(&mut self, victim: &dyn StealHandle<J>) -> Steal<usize> {
         self.as_half()
             .map_or(Steal::Empty, |queue| queue.balance(victim))
@@ -211,7 +214,7 @@ impl<J: Job> dyn LocalQueue<J> {
 }
 
 impl<J: Job> Halves<J> {
-    /// Both deques, and whether what is in them was moved.
+    /// Returns both deques, each with a flag that is set for the one of moved jobs.
     fn longer_first(&self) -> [(&Stealer<J>, bool); 2] {
         let (own, moved) = ((&self.own, false), (&self.moved, true));
         if Thief::len(&self.moved) > Thief::len(&self.own) {

@@ -1,4 +1,4 @@
-//! The one place that knows whether atomics and locks are the machine's or loom's.
+//! Selects the atomics and locks: the standard library's, or loom's.
 
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
@@ -15,7 +15,7 @@ pub(crate) use std::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(crate) use std::thread::yield_now as give_way;
 
-/// Locks a mutex whose data no panic can leave half changed.
+/// Locks a mutex, poisoned or not: no panic can leave its data half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -1,4 +1,4 @@
-//! Events, and the words that pools and simulations have in common.
+//! Events, and the names that pools and simulations share.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,17 @@ use std::borrow::Cow;
 pub enum Activity {
     /// Executes tasks.
     Work,
-    /// Waits for something that another one does. What it executes meanwhile is inside of it.
+    /// Waits for work that another worker does. Slices of tasks that it executes meanwhile are
+    /// nested in this one.
     Wait,
-    /// Has nothing to do.
+    /// Has no work.
     Idle,
-    /// Sleeps: inside of waiting or being idle.
+    /// Sleeps; nested in `Wait` or `Idle`.
     Parked,
 }
 
 impl Activity {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Activity; 4] = [
         Activity::Work,
         Activity::Wait,
@@ -30,7 +31,7 @@ impl Activity {
         Activity::Parked,
     ];
 
-    /// The name of its slices.
+    /// Returns the name of the activity's slices.
     ///
     /// ```
     /// assert_eq!(locksley_trace::Activity::Work.name(), "work");
@@ -44,7 +45,7 @@ impl Activity {
         }
     }
 
-    /// The category of its slices: work, or idle.
+    /// Returns the category of the activity's slices: work or idle.
     ///
     /// ```
     /// use locksley_trace::Activity;
@@ -59,7 +60,7 @@ impl Activity {
     }
 }
 
-/// How work gets from one to another.
+/// How work moves from one worker to another.
 ///
 /// ```
 /// use locksley_trace::Arrow;
@@ -68,18 +69,18 @@ impl Activity {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arrow {
-    /// It was stolen.
+    /// A thief stole it.
     Steal,
-    /// It was offered, and the offer was accepted.
+    /// Its donor offered it, and the receiver accepted the offer.
     Donation,
-    /// It was dealt or sent.
+    /// A worker dealt it, or a rank sent it.
     Dealing,
-    /// It was sent to one that had asked before.
+    /// It was sent to a rank that had asked for work before.
     Lifeline,
 }
 
 impl Arrow {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Arrow; 4] = [
         Arrow::Steal,
         Arrow::Donation,
@@ -87,7 +88,7 @@ impl Arrow {
         Arrow::Lifeline,
     ];
 
-    /// The name of its arrows, and their category.
+    /// Returns the name of the arrows, which is also their category.
     ///
     /// ```
     /// assert_eq!(locksley_trace::Arrow::Steal.name(), "steal");
@@ -125,19 +126,19 @@ pub enum TraceEvent {
         /// The thread.
         #[cfg_attr(feature = "read", serde(default))]
         tid: u32,
-        /// What it is called.
+        /// Its name.
         args: Label,
     },
     /// A thread did something for a while.
     #[cfg_attr(feature = "read", serde(rename = "X"))]
     Slice {
-        /// What.
+        /// The name of the activity.
         name: Cow<'static, str>,
-        /// What kind of thing.
+        /// The category.
         cat: Cow<'static, str>,
-        /// Since when.
+        /// Start of the slice.
         ts: f64,
-        /// For how long.
+        /// Duration of the slice.
         dur: f64,
         /// The process.
         pid: u32,
@@ -147,43 +148,43 @@ pub enum TraceEvent {
     /// Something happened on a thread.
     #[cfg_attr(feature = "read", serde(rename = "i"))]
     Instant {
-        /// What.
+        /// The name of what happened.
         name: Cow<'static, str>,
-        /// What kind of thing.
+        /// The category.
         cat: Cow<'static, str>,
-        /// When.
+        /// The time.
         ts: f64,
         /// The process.
         pid: u32,
         /// The thread.
         tid: u32,
     },
-    /// Something left a thread: the start of an arrow.
+    /// Work left a thread: the start of an arrow.
     #[cfg_attr(feature = "read", serde(rename = "s"))]
     Left {
-        /// What.
+        /// The name of the arrow.
         name: Cow<'static, str>,
-        /// How: an [`Arrow`]'s name.
+        /// The category: the name of an [`Arrow`].
         cat: Cow<'static, str>,
         /// The number that the arrow's two ends have in common.
         id: u64,
-        /// When.
+        /// The time.
         ts: f64,
         /// The process.
         pid: u32,
         /// The thread.
         tid: u32,
     },
-    /// It arrived at another: the end of an arrow, at the slice around it.
+    /// Work arrived at a thread: the end of an arrow, attached to the slice around it.
     #[cfg_attr(feature = "read", serde(rename = "f"))]
     Arrived {
-        /// What.
+        /// The name of the arrow.
         name: Cow<'static, str>,
-        /// How: an [`Arrow`]'s name.
+        /// The category: the name of an [`Arrow`].
         cat: Cow<'static, str>,
         /// The number that the arrow's two ends have in common.
         id: u64,
-        /// When.
+        /// The time.
         ts: f64,
         /// The process.
         pid: u32,
@@ -195,7 +196,7 @@ pub enum TraceEvent {
     Counter {
         /// What is counted.
         name: Cow<'static, str>,
-        /// From when on.
+        /// Time from which on the counters have these values.
         ts: f64,
         /// The process.
         pid: u32,
@@ -205,7 +206,7 @@ pub enum TraceEvent {
 }
 
 impl TraceEvent {
-    /// The process that it belongs to.
+    /// Returns the process that the event belongs to.
     ///
     /// ```
     /// let mut trace = locksley_trace::Trace::new();
@@ -223,7 +224,7 @@ impl TraceEvent {
         }
     }
 
-    /// The number of an arrow.
+    /// Returns the number of the arrow that the event is an end of.
     pub(crate) fn id(&self) -> Option<u64> {
         match self {
             TraceEvent::Left { id, .. } | TraceEvent::Arrived { id, .. } => Some(*id),
@@ -243,7 +244,7 @@ impl TraceEvent {
         }
     }
 
-    /// Moves the event by a time, and its arrow by a number.
+    /// Shifts the event in time, and the number of its arrow.
     pub(crate) fn shift(&mut self, time: f64, arrows: u64) {
         match self {
             TraceEvent::Name { .. } => {}
@@ -258,7 +259,7 @@ impl TraceEvent {
     }
 }
 
-/// What has a name.
+/// Kind of thing that a [`TraceEvent::Name`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "read", derive(serde::Deserialize))]
 pub enum Subject {
@@ -270,11 +271,11 @@ pub enum Subject {
     Thread,
 }
 
-/// What a process or a thread is called.
+/// The name of a process or a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "read", derive(serde::Deserialize))]
 pub struct Label {
-    /// This.
+    /// The name.
     pub name: Cow<'static, str>,
 }
 
@@ -282,7 +283,7 @@ pub struct Label {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "read", derive(serde::Deserialize))]
 pub struct Counters {
-    /// Workers or processors that are busy.
+    /// Number of workers or processors that are busy.
     pub busy: f64,
     /// The mean load.
     pub mean: f64,

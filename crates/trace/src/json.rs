@@ -1,11 +1,11 @@
-//! How a trace is written: the JSON object format of Chrome's trace events.
+//! Writes a trace in the JSON object format of Chrome's trace events.
 
 use std::fmt;
 use std::io::{self, Write};
 
 use crate::{Counters, Subject, Trace, TraceEvent};
 
-/// How a number is written.
+/// Writes a number.
 pub(crate) type Show = fn(f64, &mut fmt::Formatter<'_>) -> fmt::Result;
 
 /// Writes a trace, event by event.
@@ -25,7 +25,7 @@ pub(crate) fn write(trace: &Trace, show: Show, out: &mut dyn Write) -> io::Resul
 /// The fields of an event, in the order in which they are written.
 #[derive(Default)]
 struct Line<'a> {
-    /// What kind of event it is, and what belongs to that.
+    /// The `ph` field, as JSON, with further fields that events of its kind have.
     phase: &'static str,
     name: &'a str,
     category: Option<&'a str>,
@@ -64,7 +64,7 @@ impl<'a> Line<'a> {
             }
             TraceEvent::Instant { .. } => line.phase = "\"i\",\"s\":\"t\"",
             TraceEvent::Left { id, .. } => (line.phase, line.id) = ("\"s\"", Some(*id)),
-            // At the slice around it, not at the next one.
+            // `"bp":"e"` binds the arrow's end to the enclosing slice, not to the next one.
             TraceEvent::Arrived { id, .. } => {
                 (line.phase, line.id) = ("\"f\",\"bp\":\"e\"", Some(*id));
             }
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
         line
     }
 
-    /// What happens on a thread at a time has all of these.
+    /// Fills in the fields that all events on a thread have.
     fn place(&mut self, event: &'a TraceEvent) {
         let (TraceEvent::Slice {
             name, cat, ts, tid, ..
@@ -128,7 +128,7 @@ fn write_event(event: &TraceEvent, show: Show, out: &mut dyn Write) -> io::Resul
     out.write_all(b"}")
 }
 
-/// A number as JSON has it. What JSON cannot say is 0.
+/// A number in JSON. A number that JSON cannot represent is written as 0.
 struct Number(f64, Show);
 
 impl fmt::Display for Number {
@@ -137,16 +137,16 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes a number such that it is read back as it is.
+/// Writes a number such that reading it gives the same value.
 pub(crate) fn exact(number: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // Written out it would have up to 309 digits.
+    // Written without an exponent it would have up to 309 digits.
     if number.abs() >= 1e17 {
         return write!(f, "{number:e}");
     }
     write!(f, "{number}")
 }
 
-/// Writes a number to three decimal places, without what the standard library has for more.
+/// Writes a number to three decimal places, without the standard library's code for floats.
 pub(crate) fn rounded(number: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let thousandths = (number.abs() * 1000.0).round() as u64;
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
@@ -164,7 +164,7 @@ pub(crate) fn rounded(number: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A string as JSON has it.
+/// A string in JSON.
 struct Text<'a>(&'a str);
 
 impl fmt::Display for Text<'_> {
@@ -188,7 +188,8 @@ mod tests {
     use super::*;
     use crate::{Activity, Arrow};
 
-    /// One of each kind, with what is hard to write.
+    /// Returns a trace with an event of each kind, and with names and numbers that are hard to
+    /// write.
     fn everything() -> Trace {
         let mut trace = Trace::new();
         trace.name_process(7, "quote \" backslash \\ newline \n tab \t bell \u{7} ü 🏹");

@@ -1,4 +1,4 @@
-//! Timelines for people: what each worker of a pool, or each processor of a simulation, did when.
+//! Timelines of what each worker of a pool, or each processor of a simulation, did.
 //!
 //! ```text
 //!   worker 0  |██████ work ██████████████████████|  wait  |███ work ███|░ idle ░░░░░|
@@ -7,10 +7,11 @@
 //!   load      ▁▁▁▁▁▁▁▁▁████████████████████████████████████████████▄▄▄▁▁▁▁▁▁▁
 //! ```
 //!
-//! A [`Trace`] is written as JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every
-//! worker or processor is a thread; what it does is a slice, by [`Activity`]; work that moves from
-//! one to another is an arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes
-//! can be [merged](Trace::merge), and arrows lead from one to [another](Trace::arrow_between).
+//! A [`Trace`] is written as JSON for <https://ui.perfetto.dev> and `chrome://tracing`. Every
+//! worker or processor is a thread. Its activities are slices ([`Activity`]), work that moves from
+//! one thread to another is an arrow ([`Arrow`]), and loads are counters ([`Counters`]). Traces of
+//! several processes can be [merged](Trace::merge), and arrows can lead from one process to
+//! [another](Trace::arrow_between).
 //!
 //! ```
 //! use locksley_trace::{Activity, Arrow, Trace};
@@ -27,7 +28,7 @@
 //! assert_eq!(json.matches("\"ph\"").count(), 7);
 //! ```
 //!
-//! Writing needs no dependency, so that a runtime can have it. The feature `read` adds
+//! Writing needs no dependency, so that a runtime can include it. The feature `read` adds
 //! `Trace::from_json`, with serde.
 
 #![forbid(unsafe_code)]
@@ -51,9 +52,9 @@ pub use profile::{Bounds, Profile};
 #[cfg(feature = "read")]
 pub use read::ReadError;
 
-/// A trace: events, and what is known of their source.
+/// A trace: events, and metadata about their source.
 ///
-/// Times are in microseconds, or in a unit that is to be shown as such.
+/// Times are in microseconds, or in another unit that viewers show as microseconds.
 ///
 /// ```
 /// use locksley_trace::{Activity, Trace, TraceEvent};
@@ -65,26 +66,27 @@ pub use read::ReadError;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "read", derive(serde::Deserialize))]
 pub struct Trace {
-    /// What happened, in any order.
+    /// The events, in any order.
     #[cfg_attr(feature = "read", serde(rename = "traceEvents"))]
     pub events: Vec<TraceEvent>,
-    /// Where it comes from.
+    /// Metadata about the source.
     #[cfg_attr(feature = "read", serde(rename = "otherData", default))]
     pub source: Source,
 }
 
-/// What is known of a trace's source.
+/// Metadata about the source of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "read", derive(serde::Deserialize), serde(default))]
 pub struct Source {
-    /// How many events were noted and are not here: a ring buffer was too small for them.
+    /// Number of events that were recorded and then lost, because a ring buffer was too small for
+    /// them.
     pub lost: u64,
-    /// When the time 0 was, in microseconds since 1970, if that is known.
+    /// The time of timestamp 0, in microseconds since 1970, if it is known.
     pub origin: Option<u64>,
 }
 
 impl Trace {
-    /// A trace in which nothing happens.
+    /// Creates an empty trace.
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -95,7 +97,7 @@ impl Trace {
         Trace::default()
     }
 
-    /// Returns `true` if there is nothing in it.
+    /// Returns `true` if the trace has no events.
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -143,7 +145,7 @@ impl Trace {
         });
     }
 
-    /// A thread, which is given with its process, did something from a time on, for so long.
+    /// Adds a slice: a thread, given as `(pid, tid)`, did something from `ts` on for `dur`.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -163,7 +165,8 @@ impl Trace {
         });
     }
 
-    /// Work left a thread of a process at a time, and arrived at another one.
+    /// Adds an arrow: work left a thread of a process at a time, and arrived at another thread.
+    /// Both ends are given as `(tid, time)`.
     ///
     /// ```
     /// use locksley_trace::{Arrow, Trace};
@@ -176,8 +179,8 @@ impl Trace {
         self.arrow_between(how, ((pid, left.0), left.1), ((pid, arrived.0), arrived.1));
     }
 
-    /// Work left a thread, which is given with its process, at a time, and arrived at one of
-    /// another process.
+    /// Adds an arrow between processes: work left a thread at a time, and arrived at a thread of
+    /// another process. Both ends are given as `((pid, tid), time)`.
     ///
     /// ```
     /// use locksley_trace::{Arrow, Trace, TraceEvent};
@@ -216,7 +219,7 @@ impl Trace {
         });
     }
 
-    /// Makes everything that is here that of one process, with this number and this name.
+    /// Moves all events to one process, with this number and this name.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -248,7 +251,7 @@ impl Trace {
         }
     }
 
-    /// The loads of a process's threads from a time on.
+    /// Adds the loads of a process's threads from a time on.
     ///
     /// ```
     /// use locksley_trace::{Counters, Trace};
@@ -266,7 +269,7 @@ impl Trace {
         });
     }
 
-    /// Something happened on a thread, which is given with its process, at a time.
+    /// Adds an instant: something happened on a thread, given as `(pid, tid)`, at a time.
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -291,10 +294,10 @@ impl Trace {
         });
     }
 
-    /// Adds another trace: that of another process, or of another pool.
+    /// Adds the trace of another process or of another pool.
     ///
-    /// If the origin of both is known, the other's times are shifted to this one's. A process of
-    /// the other that has the number of one in this trace gets a new one.
+    /// If both origins are known, the times of `other` are shifted to the origin of this trace. A
+    /// process of `other` whose number is taken in this trace gets a new one.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -332,9 +335,9 @@ impl Trace {
         self.append(other);
     }
 
-    /// Adds what the same processes did later, or earlier.
+    /// Adds a later or earlier trace of the same processes.
     ///
-    /// If the origin of both is known, the other's times are shifted to this one's.
+    /// If both origins are known, the times of `other` are shifted to the origin of this trace.
     ///
     /// ```
     /// use locksley_trace::{Arrow, Trace};
@@ -360,7 +363,7 @@ impl Trace {
         self.source.lost = self.source.lost.saturating_add(other.source.lost);
     }
 
-    /// The trace as a viewer wants it.
+    /// Returns the trace as JSON in the format of Chrome's trace events.
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -372,14 +375,13 @@ impl Trace {
     /// ```
     pub fn to_json(&self) -> String {
         let mut out = Vec::new();
-        // Writing to memory does not fail, and what is written is text.
+        // Writing to memory does not fail, and the output is valid UTF-8.
         let _ = self.write(&mut out);
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Writes [`to_json`](Trace::to_json) to a file, or anything else that can be written to, event
-    /// by event. A file had better be
-    /// [buffered](io::BufWriter).
+    /// Writes [`to_json`](Trace::to_json) to a file or another writer, event by event. A file
+    /// should be [buffered](io::BufWriter).
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -392,13 +394,14 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` returns an error.
     pub fn write(&self, mut out: impl io::Write) -> io::Result<()> {
         json::write(self, json::exact, &mut out)
     }
 
-    /// [`to_json`](Trace::to_json) with all numbers rounded to three decimal places: times to a
-    /// nanosecond. What writes it is 20 KB smaller, for programs in which it is not the subject.
+    /// Returns [`to_json`](Trace::to_json) with all numbers rounded to three decimal places, which
+    /// means times to a nanosecond. Its code is 20 KB smaller, which matters to programs for which
+    /// tracing is a side issue.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -409,7 +412,7 @@ impl Trace {
     /// ```
     pub fn to_rounded_json(&self) -> String {
         let mut out = Vec::new();
-        // Writing to memory does not fail, and what is written is text.
+        // Writing to memory does not fail, and the output is valid UTF-8.
         let _ = json::write(self, json::rounded, &mut out);
         String::from_utf8(out).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! How parallel a program is: work, span, and what they say about the speed-up.
+//! The parallelism of a program: work, span, and the bounds on the speed-up that follow.
 //!
-//! The recorded run is a graph of strands (`record`). Its *work* `T1` is the time of all strands,
-//! which one worker would need; its *span* `Tinf` that of a longest path, which no number of
-//! workers can do without. Then on `P` workers
+//! A recorded run is a graph of strands ([`recording`](crate::recording)). Its *work* `T1` is the
+//! time of all strands, which one worker would need; its *span* `Tinf` is the time of a longest
+//! path, which is needed on any number of workers. Then on `P` workers
 //!
 //! ```text
 //!   T_P >= T1 / P                            the work law
@@ -11,86 +11,86 @@
 //!   T_P <= T1 / P + c Tburdened              expected of work stealing
 //! ```
 //!
-//! The *burdened* span is that of the same graph in which whatever was forked or spawned pays for
-//! its way to another worker and back, as in Cilkview (He, Leiserson, Leiserson, "The Cilkview
-//! scalability analyzer"): on a path that goes through many short tasks, the steals take the time.
+//! The *burdened* span is the span of the same graph in which every forked or spawned task is
+//! charged for its way to another worker and back, as in Cilkview (He, Leiserson, Leiserson, "The
+//! Cilkview scalability analyzer"): on a path through many short tasks, steals take most of the
+//! time.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::recording::{Node, Recording};
 
-/// The constant of the last bound: the largest that the simulator's check of it has found for
-/// lock-free work stealing, over all computations it tries (`locksley theory`). What is proven is
-/// 32 (Rito, "Scheduling computations").
+/// The constant c of the last bound: the largest that the simulator's check of the bound has found
+/// for lock-free work stealing, over all computations it tries (`locksley theory`). The proven
+/// constant is 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.44;
 
-/// How parallel a run was. Made by `Pool::profile` of the runtime.
+/// The parallelism of a run. Created by `Pool::profile` of the runtime.
 ///
-/// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and
+/// **Accuracy.** The structure, and so [`spawns`](Profile::spawns) and
 /// [`strands`](Profile::strands), is exact. Times are those of a run in which the clock is read
-/// whenever a strand begins or ends. What that adds is measured just before, on strands in which
-/// nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced
-/// trees of joins, with one worker and with two, the work came out within 6% of that of the serial
-/// program where the leaves take 1.5 microseconds or more, and within 16% at 150 nanoseconds. Below
-/// that take work and span as upper bounds.
+/// whenever a strand begins or ends. This overhead is measured just before the run, on empty
+/// strands, and subtracted from each strand: some 45 nanoseconds, of which 5 to 10 remain. For
+/// balanced trees of joins, with one worker and with two, the work came out within 6% of that of
+/// the serial program where the leaves take 1.5 microseconds or more, and within 16% at 150
+/// nanoseconds. Below that, work and span are upper bounds.
 ///
-/// The span is that of the path which took longest this time. If the operating system interrupts a
-/// strand for some tens of microseconds, that is on it; so it says little about runs whose span is
-/// not much longer. In the same way the time in which a strand waits for a lock counts as its work.
-/// Have no more workers than processors, and nothing else running. Strands that run at the same
-/// time share caches and memory, as they will without a profile; a profile with one worker does
-/// without.
+/// The span is that of the path which took longest in this run. If the operating system interrupts
+/// a strand for some tens of microseconds, the span may include that time; so it says little about
+/// runs whose span is not much longer. In the same way, the time in which a strand waits for a lock
+/// counts as its work. Use no more workers than processors, and run nothing else. Strands that run
+/// at the same time share caches and memory, as they do without a profile; a profile with one
+/// worker leaves out that effect.
 ///
-/// **What it is of.** Joins and scopes; tasks on their own (`spawn` and its kin) whose handles the
-/// closure waits for; the tasks of a flow, each after those that it needs; the nodes of a graph
-/// without conditions; loops, split as far as they would be if all workers were idle. What the
-/// closure starts and does not wait for, and graphs with conditions, are counted in
-/// [`unordered`](Profile::unordered).
+/// **Coverage.** A profile covers joins and scopes; tasks on their own (`spawn` and its variants)
+/// whose handles the closure waits for; the tasks of a flow, each after those that it needs; the
+/// nodes of a graph without conditions; and loops, split as far as they would be if all workers
+/// were idle. Tasks that the closure starts and does not wait for, and graphs with conditions, are
+/// counted in [`unordered`](Profile::unordered).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// How long all strands took together: T1.
+    /// Total time of all strands: T1.
     pub work: Duration,
-    /// How long the longest path took: Tinf.
+    /// Time of the longest path: Tinf.
     pub span: Duration,
-    /// How long the longest path takes if all that was forked on it goes to another worker and
-    /// back.
+    /// Time of the longest path if every task that is forked on it goes to another worker and back.
     pub burdened_span: Duration,
-    /// What such a way takes, on which the burdened span is based.
+    /// Time of one such way to another worker and back, on which the burdened span is based.
     pub burden: Duration,
-    /// How many strands there were between forks and joins.
+    /// Number of strands between forks and joins.
     pub strands: usize,
-    /// How many forks there were: joins, spawned tasks, tasks of flows that are ready together.
+    /// Number of forks: joins, spawned tasks, tasks of flows that are ready together.
     pub spawns: usize,
-    /// How many tasks are not in the profile, because the closure did not wait for them, or because
-    /// their order is not known. If there are any, span and bounds say nothing about the program,
-    /// and are not printed.
+    /// Number of tasks that are not in the profile, because the closure did not wait for them, or
+    /// because their order is not known. If there are any, span and bounds say nothing about the
+    /// program, and are not printed.
     pub unordered: usize,
 }
 
-/// What a [`Profile`] says about the speed-up on a number of workers.
+/// Bounds on the speed-up on a number of workers, from a [`Profile`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// On so many workers.
+    /// Number of workers.
     pub workers: usize,
-    /// No scheduler gets more: the work law and the span law.
+    /// Upper bound for every scheduler: the work law and the span law.
     pub most: f64,
-    /// A greedy scheduler that needs no time for itself gets at least this.
+    /// Lower bound for a greedy scheduler without overhead.
     pub greedy: f64,
-    /// What work stealing can be expected to get at least, where every steal takes its time.
+    /// Expected lower bound for work stealing, where every steal takes time.
     pub burdened: f64,
 }
 
 impl Profile {
-    /// The usual time to get a task to another worker and its result back: a thief needs one to
-    /// four microseconds for a steal under the default strategy, and both sides miss their caches
+    /// The default time to get a task to another worker and its result back: a thief needs one to
+    /// four microseconds for a steal under the default strategy, and both sides have cache misses
     /// afterwards.
     pub const BURDEN: Duration = Duration::from_micros(5);
 
-    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they
-    /// say about the speed-up on 2 to 128 workers, unless there are [unordered](Profile::unordered)
-    /// tasks.
+    /// Returns the profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and
+    /// the bounds on the speed-up on 2 to 128 workers, unless there are
+    /// [unordered](Profile::unordered) tasks.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut bounds = String::new();
@@ -126,19 +126,20 @@ impl Profile {
         )
     }
 
-    /// Work over span: how many workers it could keep busy on average.
+    /// Returns work over span: the number of workers that the program could keep busy on average.
     #[must_use]
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span).max(1.0)
     }
 
-    /// Work over burdened span: how many workers it could keep busy if every fork was stolen.
+    /// Returns work over burdened span: the number of workers that the program could keep busy if
+    /// every forked task was stolen.
     #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
     }
 
-    /// The speed-up on so many workers, at least one.
+    /// Returns the bounds on the speed-up on `workers` workers; 0 counts as 1.
     #[must_use]
     pub fn bounds(&self, workers: usize) -> Bounds {
         let workers = workers.max(1);
@@ -147,7 +148,7 @@ impl Profile {
             [self.work, self.span, self.burdened_span].map(|time| time.as_secs_f64());
         let over = |time: f64| if time > 0.0 { work / time } else { 1.0 };
         let most = count.min(self.parallelism());
-        // A single worker steals nothing.
+        // A single worker does not steal.
         let (greedy, stealing) = if workers == 1 {
             (1.0, 1.0)
         } else {
@@ -166,11 +167,11 @@ impl Profile {
 }
 
 impl Recording {
-    /// Work, span and what follows from them, given what it takes to get a task to another worker
-    /// and its result back (usually [`Profile::BURDEN`]), and what is to be taken
-    /// off each strand for having been recorded.
+    /// Computes work, span and the bounds that follow. `burden` is the time to get a task to
+    /// another worker and its result back (usually [`Profile::BURDEN`]); `cost` is subtracted from
+    /// each strand, as the overhead of recording it.
     ///
-    /// Several runs follow each other.
+    /// Several runs count as executed one after the other.
     #[must_use]
     pub fn profile(&self, burden: Duration, cost: Duration) -> Profile {
         let graph = self.graph();
@@ -195,13 +196,15 @@ impl Recording {
     }
 }
 
-/// How long a longest path from the first node takes, if each way to what was forked takes so long.
+/// Returns the time of a longest path from the first node, if each edge to a forked task takes
+/// `burden`.
 fn longest_path(nodes: &[Node], times: &[u64], burden: u64) -> u64 {
     let mut missing = vec![0_u32; nodes.len()];
     for next in nodes.iter().flat_map(|node| node.next).flatten() {
         missing[next] += 1;
     }
-    // When each node can begin; and those of which all before them are done.
+    // The earliest time at which each node can begin; and the nodes whose predecessors are all
+    // done.
     let (mut begin, mut ready) = (vec![0_u64; nodes.len()], vec![0]);
     let mut longest = 0;
     while let Some(at) = ready.pop() {
@@ -219,15 +222,15 @@ fn longest_path(nodes: &[Node], times: &[u64], burden: u64) -> u64 {
     longest
 }
 
-/// A positive number to four decimal places, without what the standard library has for more: that
-/// is 20 KB in a program that prints no other.
+/// Formats a positive number to four decimal places, without the standard library's code for
+/// floats, which is 20 KB in a program that formats no other float.
 #[inline(never)]
 fn rounded(number: f64) -> String {
     let parts = (number * 1e4).round() as u64;
     format!("{}.{:04}", parts / 10_000, parts % 10_000)
 }
 
-/// A time as a number that is not written by the code for 128 bits.
+/// Returns a time as a `u64`, so that it is not formatted by the code for 128 bits.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -240,7 +243,7 @@ fn ratio(work: Duration, time: Duration) -> f64 {
     }
 }
 
-/// A table for people, up to 128 workers.
+/// Prints a table with bounds for up to 128 workers.
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |f: &mut fmt::Formatter<'_>, name: &str, time: Duration, parallelism: f64| {
@@ -287,7 +290,7 @@ impl fmt::Display for Profile {
 }
 
 impl Profile {
-    /// What is printed where the order of some tasks is not known.
+    /// Prints what is known if the order of some tasks is not.
     fn write_without_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<14} {:>12}", "spawns", self.spawns)?;
         writeln!(

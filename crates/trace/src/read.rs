@@ -1,10 +1,10 @@
-//! Traces, read back.
+//! Parsing of traces.
 
 use std::fmt;
 
 use crate::Trace;
 
-/// Text that is no trace of ours.
+/// Error for a text that is not a trace as [`Trace::write`] writes it.
 ///
 /// ```
 /// use locksley_trace::Trace;
@@ -33,7 +33,7 @@ impl std::error::Error for ReadError {
 }
 
 impl Trace {
-    /// Reads what [`to_json`](Trace::to_json) wrote. Feature `read`.
+    /// Parses the output of [`to_json`](Trace::to_json). Needs the feature `read`.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -46,7 +46,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If it is not JSON, or not of this format.
+    /// If the text is not JSON, or not of this format.
     pub fn from_json(text: &str) -> Result<Trace, ReadError> {
         serde_json::from_str(text).map_err(ReadError)
     }

@@ -1,12 +1,12 @@
-//! What the workers of a pool have done, counted: snapshots, their differences and sums, and the
-//! table.
+//! Counters of what the workers of a pool have done: snapshots, their differences and sums, and the
+//! table that prints them.
 
 use std::fmt;
 use std::ops::{Add, Sub};
 
 macro_rules! worker_stats {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
-        /// Something that is counted.
+        /// An event that is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Event {
             $($(#[doc = $doc])* $event,)*
@@ -14,29 +14,29 @@ macro_rules! worker_stats {
 
         /// What one worker has done since the pool was built, or between two snapshots.
         ///
-        /// Attempts to steal add up: `steal_attempts == steals + empty + retried + private`, but for
-        /// those under way.
+        /// Attempts to steal add up: `steal_attempts == steals + empty + retried + private`, except
+        /// for attempts under way.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats {
             $($(#[doc = $doc])* pub $field: u64,)*
-            /// Jobs of others that are stacked on the worker's stack now, because it took each of
-            /// them while it waited. Not a count: a difference has the later value, a total the
-            /// highest.
+            /// Number of jobs of other workers that are nested on the worker's stack at the moment,
+            /// because it took each of them while it waited. This is not a counter: a difference
+            /// has the later value, a total the highest.
             pub depth: u64,
             /// The highest depth so far; never above `Builder::depth_limit`. A difference has the
             /// later value, a total the highest.
             pub deepest: u64,
         }
 
-        /// How many events there are.
+        /// Number of events.
         pub const EVENTS: usize = [$(Event::$event),*].len();
 
-        /// What stands above the columns.
+        /// Headings of the table's columns.
         const HEADS: [&str; EVENTS + 2] = [$($head,)* "depth", "deepest"];
 
         impl WorkerStats {
-            /// Creates it from the count of each event.
+            /// Creates the statistics from the count of each event.
             pub fn new(count: impl Fn(Event) -> u64, depth: u64, deepest: u64) -> Self {
                 WorkerStats { $($field: count(Event::$event),)* depth, deepest }
             }
@@ -45,7 +45,7 @@ macro_rules! worker_stats {
                 [$(self.$field,)* self.depth, self.deepest]
             }
 
-            /// All fields, by their names, for output.
+            /// Returns all fields with their names, for output.
             #[must_use]
             pub fn counts(&self) -> Vec<(&'static str, u64)> {
                 vec![
@@ -59,8 +59,8 @@ macro_rules! worker_stats {
         impl Sub for WorkerStats {
             type Output = WorkerStats;
 
-            /// What was done since an earlier snapshot. A counter that went back, as between two
-            /// pools, is 0.
+            /// Returns what was done since an earlier snapshot. A counter that is lower than in
+            /// `earlier`, as between two pools, becomes 0.
             fn sub(self, earlier: WorkerStats) -> WorkerStats {
                 WorkerStats {
                     $($field: self.$field.saturating_sub(earlier.$field),)*
@@ -85,12 +85,12 @@ macro_rules! worker_stats {
 }
 
 worker_stats! {
-    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs
-    /// itself is not counted.
+    /// Jobs run by the worker's main loop, or while it waited. Jobs that a join takes back and runs
+    /// itself are not counted.
     Task, tasks, "tasks";
     /// Attempts to steal.
     Attempt, steal_attempts, "attempts";
-    /// Searches in which a policy chose whom to try first, and it was tried. Contained in
+    /// Searches in which the thief tried a victim that a policy had chosen first. Contained in
     /// `steal_attempts`.
     Chosen, chosen, "chosen";
     /// Searches that a policy skipped.
@@ -99,17 +99,18 @@ worker_stats! {
     Stolen, steals, "steals";
     /// Attempts that found nothing.
     Empty, empty, "empty";
-    /// Attempts that another thief, or the owner, got in the way of.
+    /// Attempts that failed because another thief or the owner interfered.
     Retried, retried, "retried";
     /// Attempts that found only private work (strategy `semi-private`), or after which the victim
     /// was asked to deal (strategy `dealing`).
     Private, private, "private";
-    /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
+    /// Jobs stolen while waiting that descend from the job that was waited for. Contained in
+    /// `steals`.
     Leapfrogged, leapfrogged, "leapfrog";
-    /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
+    /// Attempts made by a worker that had work, to even out the queues (strategy `steal-half`).
     /// Contained in `steal_attempts`.
     Balanced, balanced, "balanced";
-    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by
+    /// Jobs moved from another worker's queue into the worker's own: along with a stolen one, or by
     /// balancing (strategy `steal-half`).
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
@@ -118,26 +119,27 @@ worker_stats! {
     Refused, refused, "refused";
     /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
     Mailed, mailed, "mailed";
-    /// Offers of others that the worker took up: each is a job (strategy `sharing`).
+    /// Offers of other workers that the worker accepted: each is a job (strategy `sharing`).
     Accepted, accepted, "accepted";
-    /// Offers of others whose job had been taken meanwhile (strategy `sharing`).
+    /// Offers of other workers whose job had been taken before the worker accepted (strategy
+    /// `sharing`).
     Late, late, "late";
-    /// Pointers in the worker's queue to jobs that others had accepted, when a worker took them
-    /// (strategy `sharing`).
+    /// Ghosts that were taken from the worker's queue: pointers to jobs that other workers had
+    /// accepted (strategy `sharing`).
     Ghost, ghosts, "ghosts";
     /// Jobs dealt to other workers (strategy `dealing`).
     Dealt, dealt, "dealt";
     /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
     Kept, kept, "kept";
-    /// Jobs of others that the worker took from its buffers (strategy `dealing`).
+    /// Jobs of other workers that the worker took from its buffers (strategy `dealing`).
     Collected, collected, "collected";
     /// Jobs that the worker had dealt to others and took back, because it waited for them (strategy
     /// `dealing`).
     Recalled, recalled, "recalled";
-    /// Jobs that the worker spawned near some worker (strategy `dealing`).
+    /// Jobs that the worker spawned with an affinity, as by `spawn_near` (strategy `dealing`).
     Near, near, "near";
-    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy
-    /// `dealing`).
+    /// Jobs that the worker executed and that had been spawned with affinity to it and dealt to it
+    /// (strategy `dealing`).
     Hit, hits, "hits";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
@@ -149,43 +151,45 @@ worker_stats! {
     Rmw, rmws, "rmws";
     /// `membarrier` system calls: of steals, and before sleeping.
     Membarrier, membarriers, "membarriers";
-    /// Times that the worker blocked: out of work, or waiting for what another one does.
+    /// Times that the worker blocked: out of work, or waiting for another worker.
     Park, parks, "parks";
     /// Sleeping workers that this one woke.
     Woken, woken, "woken";
-    /// Exposures that this worker forced on a victim which did not answer.
+    /// Exposures that this worker forced on a victim that did not answer.
     Forced, forced, "forced";
-    /// Waits in which this worker took any work, because no spare could take its place.
+    /// Waits in which this worker took any work, because no spare could replace it.
     NoSpare, no_spare, "no spare";
-    /// Spare workers that this one called up.
+    /// Spare workers that this one activated.
     Spare, spares, "spares";
 }
 
-/// What the workers of a pool have done: a snapshot made by `Pool::stats` of the runtime, or
-/// the difference of two.
+/// What the workers of a pool have done: a snapshot made by `Pool::stats` of the runtime, or the
+/// difference of two.
 ///
-/// Printed, it is a table with a line for each worker and each spare (which stands in for a waiting
-/// worker), one for the threads outside, which hand jobs over and wake workers, and the total.
-/// Columns in which all is 0 are left out:
+/// It prints as a table with a line for each worker and each spare (which replaces a waiting
+/// worker), one for the threads outside of the pool, which hand over jobs and wake workers, and one
+/// for the total. Columns in which all values are 0 are left out:
 ///
 /// | column | field of [`WorkerStats`] |
 /// |---|---|
 /// | `tasks` | jobs run by the main loop, or while waiting |
 /// | `attempts` | attempts to steal |
-/// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
-/// | `steals`, `empty`, `retried`, `private` | what came of them |
-/// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
-/// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from queue to queue (strategy `steal-half`) |
+/// | `chosen`, `skipped` | searches in which a policy chose the first victim, or that it skipped (strategy `flexible`) |
+/// | `steals`, `empty`, `retried`, `private` | outcomes of the attempts |
+/// | `leapfrog` | jobs stolen while waiting that descend from the job that was waited for |
+/// | `balanced`, `batch` | attempts to balance while there was work; jobs moved from queue to queue (strategy `steal-half`) |
 /// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found no idle worker; offers left in mailboxes (strategy `sharing`) |
-/// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's queue (strategy `sharing`) |
-/// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
-/// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
+/// | `accepted`, `late`, `ghosts` | offers accepted; offers that came too late; ghosts of accepted jobs in the donor's queue (strategy `sharing`) |
+/// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to other workers; to itself; taken from its buffers; taken back from other workers' buffers (strategy `dealing`) |
+/// | `near`, `hits` | jobs spawned with an affinity; jobs executed where they had affinity (strategy `dealing`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
 /// | `fences`, `rmws`, `membarriers` | expensive operations; `rmws` are read-modify-writes |
-/// | `parks`, `woken` | how often it blocked; how many sleepers it woke |
-/// | `spares` | spare workers called up |
-/// | `depth`, `deepest` | jobs of others stacked up by waits, now and at most |
+/// | `parks`, `woken` | times that the worker blocked; sleepers that it woke |
+/// | `forced` | exposures forced on a victim that did not answer |
+/// | `no spare` | waits in which a worker took any work, because no spare could replace it |
+/// | `spares` | spare workers activated |
+/// | `depth`, `deepest` | jobs of other workers nested by waits, now and at most |
 ///
 /// ```
 /// use locksley_trace::stats::{Event, Stats, WorkerStats};
@@ -206,7 +210,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Creates a snapshot of a pool of `size` workers, the spares behind them.
+    /// Creates a snapshot of a pool of `size` workers. `places` has the workers, then the spares.
     pub fn new(size: usize, places: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
         Stats {
             size,
@@ -215,19 +219,20 @@ impl Stats {
         }
     }
 
-    /// Each worker, by index; behind them the spares that have been called up so far.
+    /// Returns the statistics of each worker, by index, followed by those of the spares that have
+    /// been activated so far.
     #[must_use]
     pub fn workers(&self) -> &[WorkerStats] {
         &self.places
     }
 
-    /// Threads outside of the pool: those that `install`, `spawn` and wait.
+    /// Returns the statistics of threads outside of the pool, which `install`, `spawn` and wait.
     #[must_use]
     pub fn outside(&self) -> WorkerStats {
         self.outside
     }
 
-    /// All of them together.
+    /// Returns the sum over all workers, spares and threads outside.
     #[inline(never)]
     #[must_use]
     pub fn total(&self) -> WorkerStats {
@@ -238,7 +243,7 @@ impl Stats {
 impl Sub for Stats {
     type Output = Stats;
 
-    /// What was done since an earlier snapshot of the same pool.
+    /// Returns what was done since an earlier snapshot of the same pool.
     fn sub(mut self, earlier: Stats) -> Stats {
         for (now, then) in self.places.iter_mut().zip(earlier.places) {
             *now = *now - then;
@@ -260,7 +265,7 @@ impl fmt::Display for Stats {
         let total = self.total();
         rows.push(("total".to_owned(), texts(&total)));
         let total = total.columns();
-        // A total is 0 only if all of its column is. The first column is there in any case.
+        // A total is 0 only if its whole column is. The first column is always shown.
         let shown = (0..HEADS.len()).filter(|&column| column == 0 || total[column] > 0);
         let width = |column: usize| rows.iter().map(|(_, row)| row[column].len()).max();
         let shown: Vec<(usize, usize)> = shown
@@ -279,13 +284,13 @@ impl fmt::Display for Stats {
     }
 }
 
-/// A row of the table. Vectors, not arrays: the loops over those are unrolled.
+/// Returns a row of the table. A vector, not an array: loops over arrays are unrolled.
 #[inline(never)]
 fn texts(one: &WorkerStats) -> Vec<String> {
     one.columns().iter().map(|&count| text(count)).collect()
 }
 
-/// A count as the table shows it: a nothing is easier to overlook than a zero.
+/// Returns a count as the table shows it: zeros are dots, which are easier to overlook.
 fn text(count: u64) -> String {
     match count {
         0 => ".".to_owned(),

@@ -1,8 +1,8 @@
-//! Timelines, built and merged.
+//! Tests of building and merging timelines.
 
 use super::*;
 
-/// A trace of process 7 with an event of each kind, the first at time 1.
+/// Returns a trace of process 7 with an event of each kind, the first at time 1.
 fn every_kind() -> Trace {
     let mut trace = Trace::new();
     trace.name_process(7, "pool");
@@ -48,7 +48,8 @@ fn every_kind_of_event_is_shifted() {
     let times: Vec<f64> = one.events[first..].iter().filter_map(time).collect();
     assert_eq!(times, [1001.0, 1002.0, 1003.0, 1004.0, 1005.0]);
     assert_eq!(one.source.lost, 7);
-    // The arrow there has number 4, and here 0 is taken: it becomes 5.
+    // The arrow has number 4 in its own trace. Here 0 is the highest number in use, so it is
+    // shifted by 1.
     let ids: Vec<u64> = one.events.iter().filter_map(TraceEvent::id).collect();
     assert_eq!(ids, [0, 0, 5, 5]);
     let TraceEvent::Slice { dur, .. } = one.events[first + 2] else {
@@ -80,7 +81,7 @@ fn becoming_a_process_renames_the_process_alone() {
     let process = (Subject::Process, "rank 3".to_owned());
     let thread = (Subject::Thread, "worker 1".to_owned());
     assert_eq!(names(&trace), [process.clone(), thread.clone()]);
-    // One without a name gets one.
+    // A process without a name gets one.
     let mut nameless = every_kind();
     nameless.events.remove(0);
     nameless.become_process(3, "rank 3");

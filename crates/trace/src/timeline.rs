@@ -1,54 +1,55 @@
-//! What the workers of a pool noted, drawn.
+//! Draws a [`Trace`] from the entries that the workers of a pool recorded.
 //!
-//! Each worker's entries are read in their order, with a stack of the activities under way. A
-//! reading goes on where the last one ended; an activity that is still under way is drawn up to
-//! now, and the rest of it next time.
+//! Each worker's entries are read in order, with a stack of open activities. A reading continues
+//! where the last one ended. An activity that is still open is drawn up to now, and the rest of it
+//! at the next reading.
 //!
-//! **Where entries were lost**, everything that was under way ends at the last entry before. What
-//! is found to be under way after it begins at the first entry after it; what it is, its end will
-//! tell.
+//! **Where entries were lost**, all open activities end at the last entry before the gap.
+//! Activities that turn out to be open after the gap begin at the first entry after it; their ends
+//! tell which activities they are.
 //!
-//! **Arrows** lead from the victim, at the time when the thief had the job, to where the thief
+//! **Arrows** lead from the victim, at the time when the thief got the job, to where the thief
 //! begins to work on it; or to that same time, if it does something else first.
 //!
-//! **Loads** are what workers saw when they noted something: their own, and that of the worker that
-//! they got a job from. At most `BINS` values are shown, each for the time up to the next.
+//! **Loads** are what workers saw when they recorded an entry: their own load, and that of the
+//! worker that they got a job from. At most `BINS` values are shown, each for the time up to the
+//! next.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Activity, Arrow, Counters, Trace};
 
-/// How many values of the load a trace shows at most.
+/// The largest number of load values that a trace shows.
 const BINS: u64 = 500;
 
-/// One thing that a worker noted. As a word:
+/// One record of a worker. As a word:
 ///
 /// | bits | meaning |
 /// |---|---|
 /// | 0-1 | begin, end or move |
-/// | 2-3 | the activity, or how something moved |
-/// | 8-23 | how many activities are around this one |
-/// | 24-39 | the load of the worker, or of the one it moved from; at most 65535 |
-/// | 40-63 | the worker that it moved from |
+/// | 2-3 | the activity, or the kind of move |
+/// | 8-23 | number of activities around this one |
+/// | 24-39 | the load of the worker, or of the one that the job moved from; at most 65535 |
+/// | 40-63 | the worker that the job moved from |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// What happened.
     pub what: What,
-    /// How many activities are around it.
+    /// Number of activities around it.
     pub depth: u16,
     /// The load of the worker, or of the one that a job moved from.
     pub load: u16,
 }
 
-/// What a worker notes.
+/// The events that a worker records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// An activity begins.
     Begin(Activity),
     /// An activity ends.
     End(Activity),
-    /// A job came from this worker.
+    /// A job moved here from this worker.
     Moved(Arrow, usize),
 }
 
@@ -56,7 +57,7 @@ const BEGIN: u64 = 0;
 const END: u64 = 1;
 const MOVED: u64 = 2;
 
-/// The most that a worker's index can be in an entry: far beyond what a pool can start.
+/// The largest index of a worker in an entry: far more workers than a pool can start.
 pub const MOST_INDEX: usize = (1 << 24) - 1;
 
 const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
@@ -73,7 +74,7 @@ impl Entry {
         kind | which << 2 | depth << 8 | load << 24 | who << 40
     }
 
-    /// Returns the entry that a word is.
+    /// Returns the entry that a word encodes.
     pub fn from_word(word: u64) -> Entry {
         let which = (word >> 2 & 3) as usize;
         Entry {
@@ -96,68 +97,68 @@ pub type Words = [u64; 2];
 pub struct Run {
     /// The entries.
     pub entries: Vec<Words>,
-    /// The number of the first one.
+    /// Number of the first entry.
     pub first: u64,
 }
 
 impl Run {
-    /// Returns the number of the entry that will come next.
+    /// Returns the number of the next entry after these.
     pub fn next(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 }
 
-/// What a timeline is called, and how many of its threads are workers. Those beyond are spares.
+/// The name of a timeline, and how many of its threads are workers. The others are spares.
 pub struct Names {
     /// The name of the process.
     pub process: String,
-    /// Its number.
+    /// Number of the process.
     pub pid: u32,
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: usize,
 }
 
-/// How far the entries of a pool's workers have been drawn.
+/// The state of drawing a pool's timeline: how far each worker's entries have been drawn.
 #[derive(Default)]
 pub struct Timeline {
     readings: Vec<Reading>,
     time: u64,
 }
 
-/// How far the last reading of one worker got.
+/// The state after the last reading of one worker.
 #[derive(Default)]
 struct Reading {
-    /// The number of the next entry.
+    /// Number of the next entry.
     next: u64,
-    /// What is under way, the outermost first.
+    /// Open activities, the outermost first.
     open: Vec<Open>,
-    /// The time of the last entry.
+    /// Time of the last entry.
     seen: u64,
-    /// The load that was seen last.
+    /// The last load that was seen.
     load: u16,
 }
 
-/// An activity that is under way.
+/// An activity that has begun and not ended.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Not known if its beginning was lost.
+    /// `None` if its beginning was lost.
     activity: Option<Activity>,
     since: u64,
 }
 
-/// What was read of one worker.
+/// What one reading of a worker has found.
 #[derive(Default)]
 struct Sheet {
     slices: Vec<(u64, Reverse<u64>, Activity)>,
     arrows: Vec<Flight>,
-    /// When it worked.
+    /// Intervals in which the worker was working.
     busy: Vec<(u64, u64)>,
-    /// Whose load was seen when.
+    /// Loads that were seen: time, worker, load.
     loads: Vec<(u64, usize, u16)>,
     lost: u64,
-    /// Set if the last job that came has not begun.
+    /// Set if the worker has not begun to work on the last job that moved to it.
     flying: bool,
-    /// From when on there is something again.
+    /// Time of the first entry after lost ones.
     gap: Option<u64>,
 }
 
@@ -176,7 +177,7 @@ impl Timeline {
         self.readings.get(worker).map_or(0, |reading| reading.next)
     }
 
-    /// Draws what the workers have noted since the last call, a run for each of them, up to `now`.
+    /// Draws the entries since the last call, one run for each worker, up to `now`.
     pub fn draw(&mut self, runs: Vec<Run>, now: u64, names: Names, trace: &mut Trace) {
         if self.readings.len() < runs.len() {
             self.readings.resize_with(runs.len(), Reading::default);
@@ -197,7 +198,7 @@ impl Timeline {
 }
 
 impl Reading {
-    /// Reads on, up to now.
+    /// Reads the next entries of the worker, up to `now`.
     fn go_on(&mut self, index: usize, run: Run, now: u64) -> Sheet {
         let mut sheet = Sheet {
             lost: run.first - self.next,
@@ -209,8 +210,8 @@ impl Reading {
             sheet.gap = run.entries.first().map(|&[time, _]| time.max(self.seen));
         }
         for [time, word] in run.entries {
-            // A worker reads the clock before it writes. What it wrote after the last reading may
-            // be older than what was drawn up to then.
+            // A worker reads the clock before it writes the entry. So an entry written after the
+            // last reading may be older than the time up to which that reading was drawn.
             self.read(index, [time.max(self.seen), word], &mut sheet);
         }
         let now = now.max(self.seen);
@@ -224,7 +225,8 @@ impl Reading {
         sheet
     }
 
-    /// Notes the time since the last entry, as busy if the worker had a job.
+    /// Advances to `time`. The interval since the last entry counts as busy if the worker was
+    /// working.
     fn pass(&mut self, time: u64, sheet: &mut Sheet) {
         let since = self.seen.max(sheet.gap.unwrap_or(0));
         if self.is_working() && time > since {
@@ -238,7 +240,7 @@ impl Reading {
         innermost.is_some_and(|open| open.activity == Some(Activity::Work))
     }
 
-    /// Everything that was under way ended at some time after this.
+    /// Ends all open activities at `time`, the time of the last entry before the lost ones.
     fn close_all(&mut self, time: u64, sheet: &mut Sheet) {
         for open in self.open.drain(..) {
             if let Some(activity) = open.activity {
@@ -293,8 +295,8 @@ impl Sheet {
         self.slices.push((since, Reverse(until), activity));
     }
 
-    /// The worker begins to work at a time. If it got a job, and has done nothing since but end its
-    /// idle time, that is what it works on.
+    /// Ends the last arrow at `time`, when the worker begins to work, if it has only ended its idle
+    /// time since it got the job: then that job is what it works on.
     fn land(&mut self, time: u64) {
         if let Some(flight) = self.arrows.last_mut().filter(|_| self.flying) {
             flight.arrived = time;
@@ -314,7 +316,7 @@ fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
             "spare"
         };
         trace.name_thread(pid, tid, format!("{what} {index}"));
-        // What is around comes before what is inside.
+        // Outer slices come before inner ones.
         let slices = sheet.slices.iter();
         let slices = slices.map(|&(since, Reverse(until), what)| (since, !until, what as u64));
         for (since, until, what) in sorted(slices.collect()) {
@@ -334,15 +336,15 @@ fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
     }
 }
 
-/// Sorts rows. One function for all, and by a heap: the standard library's sort adds kilobytes to a
-/// program for each type.
+/// Sorts rows. One function for all types of rows, and by a heap: the standard library's sort adds
+/// kilobytes to a program for each type.
 #[inline(never)]
 fn sorted(rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
     BinaryHeap::from(rows).into_sorted_vec()
 }
 
-/// Draws how many were busy, and the loads that were seen. `loads` are those from before, and
-/// become those at the end.
+/// Draws the number of busy workers, and the loads that were seen. `loads` has the loads from
+/// before, and is updated to those at the end.
 fn draw_loads(
     pid: u32,
     sheets: &[Sheet],
@@ -353,7 +355,7 @@ fn draw_loads(
     let seen = sheets.iter().flat_map(|sheet| &sheet.loads);
     let seen = seen.map(|&(when, who, load)| (when, who as u64, u64::from(load)));
     let seen = sorted(seen.collect());
-    // An idle pool had nothing before the first of them.
+    // Starts at the first of them: before it, the pool was idle.
     let start = seen.first().map_or(start, |first| first.0.max(start));
     let width = (end.saturating_sub(start) / BINS).max(1);
     let mut busy = vec![0; BINS as usize + 1];
@@ -399,7 +401,7 @@ fn spread((mut since, until): (u64, u64), width: u64, bins: &mut [u64]) {
     }
 }
 
-/// To three digits: more cannot be seen.
+/// Rounds to three decimal places: more would not be visible.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

@@ -1,4 +1,4 @@
-//! Lists every program of the catalogue, and how long it takes on one thread.
+//! Lists every program of the catalogue, with its time on one thread.
 //!
 //! ```text
 //! cargo run --release -p locksley-workload --example catalog            the quick sizes
@@ -24,7 +24,7 @@ impl Visitor for Timed {
         for _ in 0..3 {
             let task = program.task();
             let start = Instant::now();
-            // Or the compiler may compute it where it likes.
+            // Keeps the compiler from moving the computation out of the timed part.
             let output = black_box(black_box(task).run(Serial));
             shortest = shortest.min(start.elapsed());
             program.check(output)?;

@@ -1,4 +1,4 @@
-//! Batches of independent pieces of work: even, skewed, or few and large.
+//! Batches of independent pieces of work, of equal, random or skewed sizes.
 
 use std::ops::RangeInclusive;
 
@@ -19,14 +19,14 @@ use crate::random::below;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Which Fibonacci number each piece computes.
+    /// Index of the Fibonacci number that each piece computes.
     pieces: Vec<u64>,
-    /// Where spawned pieces leave their results, if they are spawned.
+    /// Results of the pieces, if they are spawned.
     results: Option<Vec<u64>>,
 }
 
 impl Batch {
-    /// The skewed batch of the report on work-stealing deques: the first half of the pieces
+    /// Creates the skewed batch of the report on work-stealing deques: the first half of the pieces
     /// computes fib(n), the second half fib(1).
     pub fn skewed(pieces: usize, n: u64) -> Batch {
         let heavy = pieces / 2;
@@ -37,9 +37,9 @@ impl Batch {
         }
     }
 
-    /// The even batch of the report on work-stealing deques: each piece computes a Fibonacci number
-    /// from this range at random (the report's is `25..=29`). The seed says which. An empty range
-    /// counts as its start alone.
+    /// Creates the even batch of the report on work-stealing deques: each piece computes a
+    /// Fibonacci number whose index is pseudo-random in `range` (the report's is `25..=29`). An
+    /// empty range counts as its start alone.
     ///
     /// ```
     /// use locksley_workload::Batch;
@@ -59,7 +59,7 @@ impl Batch {
         }
     }
 
-    /// Pieces of equal size: each computes fib(n).
+    /// Creates pieces of equal size: each computes fib(n).
     pub fn even(pieces: usize, n: u64) -> Batch {
         Batch {
             pieces: vec![n; pieces],
@@ -67,7 +67,7 @@ impl Batch {
         }
     }
 
-    /// The same, with a task spawned for each piece.
+    /// Returns the same batch, with a task spawned for each piece.
     ///
     /// ```
     /// use locksley_workload::{Batch, Program, Serial, Task};
@@ -82,7 +82,7 @@ impl Batch {
         }
     }
 
-    /// What each piece computes.
+    /// Returns the indices of the Fibonacci numbers that the pieces compute.
     pub fn pieces(&self) -> &[u64] {
         &self.pieces
     }
@@ -125,7 +125,7 @@ impl Program for Batch {
     }
 }
 
-/// Does a batch's pieces, and adds up their results.
+/// Computes a batch's pieces, and adds up their results.
 ///
 /// ```
 /// use locksley_workload::{Batch, BatchTask, Program, Serial, Task};
@@ -136,13 +136,13 @@ impl Program for Batch {
 /// ```
 #[derive(Debug)]
 pub enum BatchTask<'b> {
-    /// By halves.
+    /// The batch is halved recursively.
     Forked(Chunk<'b>),
-    /// Piece by piece.
+    /// A task is spawned for each piece.
     Spawned {
-        /// What each piece computes.
+        /// Indices of the Fibonacci numbers.
         pieces: &'b [u64],
-        /// Where it leaves its result.
+        /// Results of the pieces.
         results: &'b mut [u64],
     },
 }
@@ -161,7 +161,7 @@ impl Task for BatchTask<'_> {
     }
 }
 
-/// A piece that leaves its result.
+/// A piece that stores its result.
 struct Piece<'b> {
     n: u64,
     result: &'b mut u64,
@@ -175,7 +175,7 @@ impl Task for Piece<'_> {
     }
 }
 
-/// Some of a batch's pieces, which are halved.
+/// Some of a batch's pieces, halved until one is left.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'b>(&'b [u64]);
 

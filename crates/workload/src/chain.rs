@@ -1,13 +1,13 @@
 //! A chain that forks rarely: long serial stretches, and a little parallel work between them.
 //!
-//! Workers other than one have almost nothing to do, and have to find that little quickly without
-//! taking much from the one that is busy.
+//! All workers but one have almost nothing to do, and have to find that little quickly without
+//! slowing down the busy one.
 
 use crate::fork::{Fork, Task};
 use crate::generator::{Steps, steps};
 use crate::program::{Mismatch, Program, expect};
 
-/// Goes through the periods. An operation is a period, which has one fork.
+/// A chain of periods. An operation is a period, which has one fork.
 ///
 /// ```
 /// use locksley_workload::{Chain, Program, Serial, Task};
@@ -26,9 +26,9 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// That many periods, each of `serial` steps in series and then `parallel` steps on either side
-    /// of a fork. A step is a number of a pseudo-random generator, a few nanoseconds. What must
-    /// come out is computed here, without forks.
+    /// Creates a chain of `periods` periods, each of `serial` steps in series and then `parallel`
+    /// steps on either side of a fork. A step is a number of a pseudo-random generator, a few
+    /// nanoseconds. Computes the expected result without forks.
     pub fn new(periods: u32, serial: u32, parallel: u32, seed: u64) -> Chain {
         let expected = (0..periods).fold(seed, |state, _| {
             let state = steps(state, serial);
@@ -44,7 +44,7 @@ impl Chain {
         }
     }
 
-    /// How many times faster than one worker any number of them can be.
+    /// Returns the largest speed-up over one worker that any number of workers can reach.
     ///
     /// ```
     /// let chain = locksley_workload::Chain::new(10, 80, 10, 7);
@@ -76,7 +76,7 @@ impl Program for Chain {
     }
 }
 
-/// Goes through all periods, one after the other.
+/// Runs all periods, one after the other.
 ///
 /// ```
 /// use locksley_workload::{Chain, ChainTask, Program, Serial, Task};

@@ -1,9 +1,9 @@
-//! Fibonacci numbers by their recursive definition: nothing but forks.
+//! Fibonacci numbers by their recursive definition: a program that does little but fork.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// The n-th Fibonacci number. An operation is a fork.
+/// Computes the n-th Fibonacci number. An operation is a fork.
 ///
 /// ```
 /// use locksley_workload::{Fib, Program, Serial, Task};
@@ -18,12 +18,12 @@ pub struct Fib {
 }
 
 impl Fib {
-    /// The n-th one.
+    /// Creates the program for the n-th number.
     pub fn new(n: u64) -> Fib {
         Fib { n }
     }
 
-    /// The n-th Fibonacci number, by addition.
+    /// Returns the n-th Fibonacci number, by addition.
     ///
     /// ```
     /// assert_eq!(locksley_workload::Fib::number(90), 2_880_067_194_370_816_120);

@@ -5,10 +5,10 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How many maps are composed in series.
+/// Number of maps that are composed serially.
 const BLOCK: usize = 1024;
 
-/// x -> slope x + offset, modulo 2^64.
+/// The map x -> slope x + offset, modulo 2^64.
 ///
 /// ```
 /// use locksley_workload::{Fold, Program, Serial, Task};
@@ -17,9 +17,9 @@ const BLOCK: usize = 1024;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
-    /// What x is multiplied by.
+    /// Factor of x.
     pub slope: u64,
-    /// What is added then.
+    /// Number added after the multiplication.
     pub offset: u64,
 }
 
@@ -29,7 +29,7 @@ impl Affine {
         offset: 0,
     };
 
-    /// This map, and then the other one.
+    /// Returns the map that applies `self` and then `other`.
     fn then(self, other: Affine) -> Affine {
         Affine {
             slope: other.slope.wrapping_mul(self.slope),
@@ -60,7 +60,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// That many pseudo-random maps.
+    /// Creates a fold of `n` pseudo-random maps.
     pub fn new(n: usize, seed: u64) -> Fold {
         let mut state = seed;
         let map = |_| Affine {
@@ -85,7 +85,7 @@ impl Program for Fold {
         FoldTask(&self.maps)
     }
 
-    /// The maps are applied to two numbers one by one: an affine map is known by two points.
+    /// Applies the maps one by one to two numbers, since two points determine an affine map.
     fn check(&self, output: Affine) -> Result<(), Mismatch> {
         for start in [0, 1] {
             let end = self.maps.iter().fold(start, |x, map| map.apply(x));

@@ -1,4 +1,4 @@
-//! What a task is, and what it needs from a runtime.
+//! Tasks, and the interface that they need from a runtime.
 
 use crate::loops::Items;
 
@@ -25,31 +25,31 @@ use crate::loops::Items;
 /// assert_eq!(Leaves(10).run(Serial), 1024);
 /// ```
 pub trait Task: Send {
-    /// What comes out.
+    /// The result.
     type Output: Send;
 
-    /// Runs the task on the thread that calls this.
+    /// Runs the task on the calling thread.
     fn run<F: Fork>(self, fork: F) -> Self::Output;
 }
 
-/// The right to fork once. A runtime's adapter implements it for the context that the
-/// runtime passes along (`&Worker`, `&mut Scope`), or for a type of size zero.
+/// The permission to fork once. A runtime's adapter implements it for the context that the runtime
+/// passes along (`&Worker`, `&mut Scope`), or for a type of size zero.
 ///
 /// See the [crate's documentation](crate) for an example.
 pub trait Fork: Sized {
-    /// The same right, borrowed.
+    /// The borrowed permission.
     type Again<'a>: Fork
     where
         Self: 'a;
 
-    /// Borrows the right, for a task that forks more than once.
+    /// Borrows the permission, for a task that forks more than once.
     fn again(&mut self) -> Self::Again<'_>;
 
-    /// Runs two tasks, perhaps in parallel; on one worker, the first one first.
+    /// Runs two tasks, potentially in parallel; on one worker, `a` first.
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
 
-    /// Adds up the results of a loop's items, with wrapping. A runtime that has parallel loops
-    /// overrides it; otherwise the loop is halved until one item is left.
+    /// Returns the sum of the results of a loop's items, with wrapping. A runtime that has parallel
+    /// loops overrides this; otherwise the loop is halved until one item is left.
     fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
         let all = Items {
             from: 0,
@@ -59,15 +59,15 @@ pub trait Fork: Sized {
         all.run(self)
     }
 
-    /// How many workers there are, for a program that says where its tasks had better run.
+    /// Returns the number of workers, for programs that give hints for where their tasks should
+    /// run.
     fn workers(&self) -> usize {
         1
     }
 
-    /// Spawns tasks, one after the other as the iterator yields them, and returns when all are
-    /// done.
+    /// Spawns tasks, one by one as the iterator yields them, and returns when all are done.
     ///
-    /// A runtime without spawns collects them and forks halves.
+    /// For a runtime without spawns, the default collects the tasks and forks halves.
     ///
     /// ```
     /// use locksley_workload::{Fork, Serial, Spawned, Task};
@@ -105,19 +105,19 @@ pub trait Fork: Sized {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Spawned<T> {
-    /// What is run.
+    /// The task.
     pub task: T,
-    /// The worker that it had better run on: a hint.
+    /// The worker that it should preferably run on: a hint.
     pub near: Option<usize>,
 }
 
 impl<T> Spawned<T> {
-    /// A task that may run anywhere.
+    /// Creates a task that may run anywhere.
     pub fn anywhere(task: T) -> Spawned<T> {
         Spawned { task, near: None }
     }
 
-    /// A task that had better run on this worker.
+    /// Creates a task that should preferably run on this worker.
     pub fn near(worker: usize, task: T) -> Spawned<T> {
         Spawned {
             task,
@@ -126,7 +126,7 @@ impl<T> Spawned<T> {
     }
 }
 
-/// Tasks that are forked by halves.
+/// Tasks that are halved recursively by forks.
 pub(crate) struct Halves<T>(pub(crate) Vec<T>);
 
 impl<T: Task<Output = ()>> Task for Halves<T> {
@@ -144,7 +144,7 @@ impl<T: Task<Output = ()>> Task for Halves<T> {
     }
 }
 
-/// Runs the first task, then the second.
+/// A fork that runs the first task, then the second, on the calling thread.
 ///
 /// ```
 /// use locksley_workload::{Fib, Program, Serial, Task};

@@ -1,16 +1,16 @@
-//! One generator that feeds all: the tasks come from one place, one after the other.
+//! One generator that feeds all workers: all tasks come from one place, one after the other.
 //!
-//! Each task's input is computed from the one before, so that the generator is a chain. It forks
-//! off a task as soon as it knows its input, and goes on: a pool must hand out the tasks from one
-//! worker to all others. How many workers can be kept busy is the ratio of a task's work to that of
-//! the generator between two tasks. Forked, the generator is the first closure of a join with the
-//! task, and recurses; spawned, it is a loop.
+//! Each task's input is computed from the one before, so the generator is a chain. It forks off a
+//! task as soon as it knows the task's input, and goes on: a pool must hand out the tasks from one
+//! worker to all others. The number of workers that can be kept busy is the ratio of a task's work
+//! to that of the generator between two tasks. With forks, the generator is the first closure of a
+//! join with the task, and recurses; with spawns, it is a loop.
 
 use crate::fork::{Fork, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// Generates tasks and does them. An operation is a task.
+/// Generates tasks and runs them. An operation is a task.
 ///
 /// ```
 /// use locksley_workload::{Generator, Program, Serial, Task};
@@ -22,7 +22,7 @@ use crate::random::split_mix;
 #[derive(Clone, Debug)]
 pub struct Generator {
     plan: Plan,
-    /// Where spawned tasks leave their results, if they are spawned.
+    /// Results of the tasks, if they are spawned.
     results: Option<Vec<u64>>,
     expected: u64,
 }
@@ -36,9 +36,9 @@ struct Plan {
 }
 
 impl Generator {
-    /// That many tasks, each of `grain` steps, with `gap` steps of the generator before each. A
-    /// step is a number of a pseudo-random generator, a few nanoseconds. The recursion is as deep
-    /// as there are tasks. What must come out is computed here, in a loop.
+    /// Creates a generator of `tasks` tasks, each of `grain` steps, with `gap` steps of the
+    /// generator before each. A step is a number of a pseudo-random generator, a few nanoseconds.
+    /// The recursion is as deep as there are tasks. Computes the expected result in a loop.
     pub fn new(tasks: u32, gap: u32, grain: u32, seed: u64) -> Generator {
         let (mut state, mut expected) = (seed, 0_u64);
         for _ in 0..tasks {
@@ -57,7 +57,7 @@ impl Generator {
         }
     }
 
-    /// The same, in a loop that spawns the tasks.
+    /// Returns the same program, in a loop that spawns the tasks.
     ///
     /// ```
     /// use locksley_workload::{Generator, Program, Serial, Task};
@@ -74,7 +74,7 @@ impl Generator {
     }
 }
 
-/// That many steps from a state on; what comes out depends on all of them.
+/// Runs `steps` steps from a state on; the result depends on all of them.
 pub(crate) fn steps(mut state: u64, steps: u32) -> u64 {
     for _ in 0..steps {
         state = split_mix(&mut state);
@@ -121,9 +121,9 @@ impl Program for Generator {
 /// ```
 #[derive(Debug)]
 pub enum GeneratorTask<'p> {
-    /// By forks.
+    /// The tasks are forked.
     Forked(Generate),
-    /// In a loop.
+    /// The tasks are spawned in a loop.
     Spawned(GeneratorLoop<'p>),
 }
 
@@ -163,7 +163,7 @@ impl Task for GeneratorLoop<'_> {
     }
 }
 
-/// A task that leaves its result.
+/// A task that stores its result.
 struct Keep<'p> {
     steps: Steps,
     result: &'p mut u64,
@@ -177,7 +177,7 @@ impl Task for Keep<'_> {
     }
 }
 
-/// Generates the tasks that are left.
+/// Generates the remaining tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Generate {
     plan: Plan,
@@ -199,13 +199,13 @@ impl Task for Generate {
             state,
             ..self
         };
-        // The generator first: it goes on here, and others take the tasks.
+        // The generator comes first, so that it continues here and thieves take the tasks.
         let (others, this) = fork.fork(rest, Steps(!state, grain));
         others.wrapping_add(this)
     }
 }
 
-/// A task without forks: that many steps from this state on.
+/// A task without forks: this many steps (second field) from this state on (first field).
 pub(crate) struct Steps(pub(crate) u64, pub(crate) u32);
 
 impl Task for Steps {

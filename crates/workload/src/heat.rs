@@ -1,13 +1,13 @@
 //! Heat on a plate: sweeps over a grid that does not fit into a cache.
 //!
 //! In each sweep a cell moves towards its four neighbours: u' = u + c (sum of the neighbours - 4u);
-//! the rim stays cold. A sweep reads one grid and writes another, and does little arithmetic, so
-//! the memory is what limits it. The rows are halved down to blocks, the same ones in every sweep:
-//! a worker that gets the block it had before finds it in its cache. A block may say so: it is
-//! spawned near the same worker in every sweep.
+//! the rim stays cold. A sweep reads one grid, writes another and does little arithmetic, so it is
+//! limited by memory. The rows are halved down to blocks, which are the same in every sweep: a
+//! worker that gets the block that it had before finds it in its cache. With [`Way::Near`] a block
+//! is spawned near the same worker in every sweep.
 //!
 //! The plate starts as a product of two sines, p half-waves down and q across, which is an
-//! eigenvector of the sweep: after k sweeps it must be the same plate times lambda^k, where
+//! eigenvector of the sweep. After k sweeps it must be the same plate times lambda^k, where
 //!
 //! ```text
 //!   lambda = 1 - 4c (sin^2(p pi / (2 (rows+1))) + sin^2(q pi / (2 (columns+1))))
@@ -23,10 +23,10 @@ use crate::program::{Mismatch, Program, expect};
 /// c: how far a cell moves. Up to 1/4 the heat does not oscillate.
 const SPEED: f64 = 0.2;
 
-/// How far a cell may be away from what it must be: rounding gives about 1e-16 a sweep.
+/// Allowed difference of a cell from its expected value: rounding gives about 1e-16 per sweep.
 const TOLERANCE: f64 = 1.0e-11;
 
-/// Lets heat flow. An operation is a cell in a sweep.
+/// Simulates the flow of heat. An operation is a cell in a sweep.
 ///
 /// ```
 /// use locksley_workload::{Heat, Program, Serial, Task};
@@ -45,18 +45,18 @@ pub struct Heat {
     way: Way,
     /// p and q: half-waves down and across.
     waves: [f64; 2],
-    /// Where the last sweep's plate is, with its rim; before a run, the start.
+    /// The plate after the last sweep, with its rim; before a run, the start.
     plate: Vec<f64>,
     spare: Vec<f64>,
 }
 
 impl Heat {
-    /// A plate of that many rows and columns, at least one each, for that many sweeps, in blocks of
-    /// that many rows.
+    /// Creates a plate of `rows` rows and `columns` columns, at least one each, for `sweeps`
+    /// sweeps, in blocks of `block` rows.
     pub fn new(rows: usize, columns: usize, sweeps: u32, block: usize) -> Heat {
         let (rows, columns) = (rows.max(1), columns.max(1));
-        // So many half-waves that the whole run takes about e^2 off: a block that is left out once
-        // shows, whatever the size.
+        // As many half-waves as reduce the plate by about e^2 in the whole run: then a block that
+        // is left out once is detected, whatever the size.
         let angle = (0.25 / SPEED / f64::from(sweeps.max(2)))
             .sqrt()
             .min(1.0)
@@ -78,7 +78,7 @@ impl Heat {
         }
     }
 
-    /// The same, whose blocks come to the workers in this way.
+    /// Returns the same program, with its blocks handed to the workers in this way.
     ///
     /// ```
     /// use locksley_workload::{Heat, Program, Serial, Task, Way};
@@ -91,7 +91,7 @@ impl Heat {
         Heat { way, ..self }
     }
 
-    /// lambda: what a sweep multiplies the plate with.
+    /// Returns lambda, the factor by which a sweep multiplies the plate.
     fn decay(&self) -> f64 {
         let [p, q] = self.waves;
         let square = |waves: f64, cells: usize| {
@@ -101,8 +101,8 @@ impl Heat {
         1.0 - 4.0 * SPEED * (square(p, self.rows) + square(q, self.columns))
     }
 
-    /// The sines of a row or a column of the start, rim included. Whole turns are taken off before
-    /// the sine, where that is exact.
+    /// Returns the sines of a row or a column of the start, rim included. Whole periods are
+    /// subtracted before the sine is computed, where that is exact.
     fn sines(waves: f64, cells: usize) -> Vec<f64> {
         let period = 2 * (cells + 1);
         let sine = |i: usize| {
@@ -112,7 +112,7 @@ impl Heat {
         (0..cells + 2).map(sine).collect()
     }
 
-    /// What each cell is at the start, the cold rim included.
+    /// Returns the function that gives each cell's value at the start, the cold rim included.
     fn start(&self) -> impl Fn(usize, usize) -> f64 + use<> {
         let down = Heat::sines(self.waves[0], self.rows);
         let across = Heat::sines(self.waves[1], self.columns);
@@ -169,7 +169,7 @@ impl Program for Heat {
     }
 }
 
-/// Does all sweeps, one after the other.
+/// Runs all sweeps, one after the other.
 ///
 /// ```
 /// use locksley_workload::{Heat, HeatTask, Program, Serial, Task};
@@ -182,7 +182,7 @@ impl Program for Heat {
 pub struct HeatTask<'p> {
     plate: &'p mut Vec<f64>,
     spare: &'p mut Vec<f64>,
-    /// The length of a row, rim included.
+    /// Length of a row, rim included.
     width: usize,
     block: usize,
     way: Way,
@@ -211,9 +211,9 @@ impl Task for HeatTask<'_> {
     }
 }
 
-/// Sweeps over some rows.
+/// A sweep over some of the rows.
 struct Sweep<'p> {
-    /// The old rows, with the one above and the one below.
+    /// The old rows, with the row above and the row below.
     from: &'p [f64],
     to: &'p mut [f64],
     width: usize,
@@ -221,7 +221,7 @@ struct Sweep<'p> {
 }
 
 impl<'p> Sweep<'p> {
-    /// A sweep for each block.
+    /// Splits the sweep into one for each block.
     fn blocks(self) -> Vec<Sweep<'p>> {
         let Sweep {
             from,

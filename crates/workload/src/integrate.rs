@@ -1,19 +1,20 @@
 //! Adaptive quadrature: an interval is halved where the function is steep.
 //!
 //! The function is the peak 1 / (x^2 + w^2) on [-1, 1], whose integral is 2/w atan(1/w). An
-//! interval is halved until the trapezoid over it and the two over its halves agree, so almost all
-//! of the work is near 0, and how much there is in which part is not known beforehand.
+//! interval is halved until the trapezoid over it and the two over its halves agree. So almost all
+//! of the work is near 0, and the amount of work in each part is not known beforehand.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How often an interval is halved at most. Beyond that its ends are neighbouring numbers.
+/// The largest number of times that an interval is halved. Beyond it, its ends are neighbouring
+/// numbers.
 const MOST_HALVINGS: u32 = 50;
 
 /// The width of the peak.
 const WIDTH: f64 = 1.0e-3;
 
-/// What comes out of an integration.
+/// The result of an integration.
 ///
 /// ```
 /// use locksley_workload::{Integral, Integrate, Program, Serial, Task};
@@ -25,7 +26,7 @@ const WIDTH: f64 = 1.0e-3;
 pub struct Integral {
     /// The integral.
     pub area: f64,
-    /// Into how many intervals the whole was cut.
+    /// Number of intervals that the whole was cut into.
     pub intervals: u64,
 }
 
@@ -41,13 +42,13 @@ pub struct Integral {
 #[derive(Clone, Copy, Debug)]
 pub struct Integrate {
     tolerance: f64,
-    /// How many intervals there must be.
+    /// Expected number of intervals.
     intervals: u64,
 }
 
 impl Integrate {
-    /// An interval is left as it is if halving it changes its area by less than 10^-digits; at most
-    /// 20 digits. The intervals are counted once, without recursion.
+    /// Creates an integration that leaves an interval as it is if halving it changes its area by at
+    /// most 10^-digits; at most 20 digits. Counts the intervals once, without recursion.
     pub fn new(digits: u32) -> Integrate {
         let tolerance = 0.1_f64.powi(digits.min(20) as i32);
         let mut stack = vec![(-1.0, 1.0, MOST_HALVINGS)];
@@ -69,7 +70,7 @@ impl Integrate {
         }
     }
 
-    /// The integral, by its formula.
+    /// Returns the integral, by its formula.
     ///
     /// ```
     /// assert!((locksley_workload::Integrate::exact() - 3139.592).abs() < 0.001);
@@ -108,8 +109,8 @@ impl Program for Integrate {
         }
     }
 
-    /// The number of intervals must be right, and the area up to the tolerance of each of them and
-    /// rounding.
+    /// Checks that the number of intervals is exact, and that the area is within the tolerance of
+    /// all intervals and rounding.
     fn check(&self, output: Integral) -> Result<(), Mismatch> {
         let exact = Integrate::exact();
         let allowed = self.tolerance * self.intervals as f64 + 1.0e-11 * exact;

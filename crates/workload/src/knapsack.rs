@@ -1,9 +1,10 @@
-//! The 0-1 knapsack by branch and bound: speculative, for what one finds spares others work.
+//! The 0-1 knapsack by branch and bound: speculative, since a value that one worker finds saves
+//! others work.
 //!
-//! The items are sorted by value for weight. At each of them the search forks: with it, and
-//! without. A branch whose bound is not above the best value found so far is given up; the bound
-//! fills the room that is left with as much of the next item as fits, however little there is of
-//! it. So how much is searched depends on the order in which branches run, but not what comes out.
+//! The items are sorted by value per weight. At each item the search forks: with it, and without
+//! it. A branch whose bound is not above the best value found so far is abandoned; the bound fills
+//! the remaining room with the next item, in fractions and without limit. So the amount of
+//! searching depends on the order in which branches run, but the result does not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,15 +12,15 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::below;
 
-/// Something to pack.
+/// An item to pack.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     weight: u64,
     value: u64,
 }
 
-/// Packs a knapsack. An operation is a branch of the serial search; in parallel there may be more
-/// or fewer of them.
+/// Solves a knapsack problem. An operation is a branch of the serial search; a parallel search may
+/// have more or fewer of them.
 ///
 /// ```
 /// use locksley_workload::{Knapsack, Program, Serial, Task};
@@ -30,7 +31,7 @@ struct Item {
 /// ```
 #[derive(Debug)]
 pub struct Knapsack {
-    /// By value for weight, best first.
+    /// The items, sorted by value per weight, the best first.
     items: Vec<Item>,
     room: u64,
     /// The best value found in this run so far.
@@ -40,14 +41,15 @@ pub struct Knapsack {
 }
 
 impl Knapsack {
-    /// That many items; the seed says which. The room is half of what all weigh.
+    /// Creates a problem with `items` items, which depend on `seed`. The room is half of the total
+    /// weight.
     pub fn new(items: usize, seed: u64) -> Knapsack {
         let (knapsack, _) = Knapsack::within(items, seed, u64::MAX);
         knapsack
     }
 
-    /// The same, and whether the serial search has at most this many branches. If not, they
-    /// are counted up to there only.
+    /// Like [`new`](Knapsack::new); also returns `true` if the serial search has at most `most`
+    /// branches. If not, they are counted only up to there.
     ///
     /// ```
     /// let (knapsack, small) = locksley_workload::Knapsack::within(30, 7, 10);
@@ -68,7 +70,8 @@ impl Knapsack {
     }
 }
 
-/// Items whose values are about their weights plus a constant, so that the bound tells little.
+/// Generates items whose values are about their weights plus a constant, so that the bound prunes
+/// little.
 fn generate(items: usize, seed: u64) -> Vec<Item> {
     let mut state = seed;
     let mut items: Vec<Item> = (0..items)
@@ -83,7 +86,7 @@ fn generate(items: usize, seed: u64) -> Vec<Item> {
     items
 }
 
-/// The greatest value, by dynamic programming over the room that is used.
+/// Returns the greatest value, by dynamic programming over the used room.
 fn optimum(items: &[Item], room: u64) -> u64 {
     let mut best = vec![0; room as usize + 1];
     for item in items {
@@ -95,7 +98,7 @@ fn optimum(items: &[Item], room: u64) -> u64 {
     best.last().copied().unwrap_or(0)
 }
 
-/// How many branches the serial search has, counted up to one more than the limit.
+/// Returns the number of branches of the serial search, counted up to one more than `most`.
 fn count(items: &[Item], room: u64, most: u64) -> u64 {
     let (mut best, mut branches) = (0, 0);
     let mut stack = vec![(0, room, 0)];
@@ -117,8 +120,8 @@ fn count(items: &[Item], room: u64, most: u64) -> u64 {
     branches
 }
 
-/// No packing of these items is worth more: none has more value for its weight than the first one.
-/// Equal to the value if there are none.
+/// Returns an upper bound on the value of any packing of these items: none has more value per
+/// weight than the first one. It equals `value` if there are no items.
 #[inline]
 fn bound(items: &[Item], room: u64, value: u64) -> u64 {
     let more = items.first().map(|item| item.value * room / item.weight);
@@ -148,8 +151,8 @@ impl Program for Knapsack {
     }
 }
 
-/// Packs the items that are left into the room that is left; the result is the best value seen in
-/// this branch.
+/// Packs the remaining items into the remaining room; the result is the best value seen in this
+/// branch.
 ///
 /// ```
 /// use locksley_workload::{Knapsack, Pack, Program, Serial, Task};
@@ -170,8 +173,8 @@ impl Task for Pack<'_> {
     type Output = u64;
 
     fn run<F: Fork>(self, fork: F) -> u64 {
-        // Relaxed: the number alone matters, and an old one only costs work. A read-modify-write
-        // for every branch would make all workers wait for one cache line.
+        // Relaxed: only the number itself matters, and a stale one only costs work. A
+        // read-modify-write for every branch would make all workers contend for one cache line.
         let mut best = self.best.load(Ordering::Relaxed);
         if self.value > best {
             best = self

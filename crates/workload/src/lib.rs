@@ -1,13 +1,13 @@
 //! Fork-join programs for any runtime, each with a serial oracle.
 //!
-//! A [`Task`] is a piece of work that may fork. What forking means is up to a [`Fork`], which the
-//! task is handed: [`Serial`] runs both sides here, a runtime's adapter offers one of them to other
-//! threads. The dispatch is static, and a fork is taken by value, so an adapter compiles to the
-//! runtime's own call: whether the runtime passes a context along (`&Worker`, `&mut Scope`) or
-//! finds it itself (then the fork is of size zero).
+//! A [`Task`] is a piece of work that may fork. It gets a [`Fork`], which defines how: [`Serial`]
+//! runs both sides on the calling thread, a runtime's adapter offers one of them to other threads.
+//! Dispatch is static and a fork is passed by value, so an adapter compiles to the runtime's own
+//! call, whether the runtime passes a context along (`&Worker`, `&mut Scope`) or finds it itself
+//! (then the fork is of size zero).
 //!
-//! A [`Program`] is a task with its parameters that can be run again and again, and that knows what
-//! must come out. The [`catalog`] has every program by its name.
+//! A [`Program`] is a task with its parameters that can be run repeatedly, and an oracle that
+//! checks the result. The [`catalog`] has every program by name.
 //!
 //! ```
 //! use locksley_workload::{Fib, Fork, Program, Serial, Task};
@@ -38,8 +38,8 @@
 //! assert_eq!(fib.task().run(Serial), 5);
 //! ```
 //!
-//! The programs fork as finely as they can, and run the first side first: what is left to right in
-//! a tree, an array or a matrix is the order of execution on one worker.
+//! The programs fork as finely as they can, and run the first side first: on one worker, a tree, an
+//! array or a matrix is processed from left to right.
 
 #![forbid(unsafe_code)]
 

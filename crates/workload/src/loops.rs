@@ -1,4 +1,4 @@
-//! Loops: items that are independent of each other, and how their costs are distributed.
+//! Parallel loops over independent items, with different distributions of costs.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
@@ -26,7 +26,7 @@ pub enum Costs {
 }
 
 impl Costs {
-    /// Returns how many steps an item takes, of `len` items with `work` steps.
+    /// Returns the number of steps of an item in a loop of `len` items with `work` steps.
     pub fn of(self, item: u64, len: u64, work: u64) -> u64 {
         let dear = match self {
             Costs::Equal => false,
@@ -43,8 +43,8 @@ impl Costs {
 
 /// A loop that adds up the results of its items. An operation is an item.
 ///
-/// A runtime that has parallel loops runs it as one of them ([`Fork::sum`]); the others halve it
-/// until one item is left.
+/// A runtime that has parallel loops runs it as one of them ([`Fork::sum`]); other runtimes halve
+/// it until one item is left.
 ///
 /// ```
 /// use locksley_workload::{Costs, ParallelLoop, Program, Serial, Task};
@@ -62,7 +62,7 @@ pub struct ParallelLoop {
 }
 
 impl ParallelLoop {
-    /// A loop of `len` items of `work` steps, or of what [`Costs`] makes of that.
+    /// Creates a loop of `len` items of `work` steps, as modified by `costs` (see [`Costs::of`]).
     pub fn new(len: u64, work: u64, costs: Costs) -> ParallelLoop {
         let item = item(len, work, costs);
         let expected = (0..len).map(item).fold(0, u64::wrapping_add);
@@ -75,7 +75,7 @@ impl ParallelLoop {
     }
 }
 
-/// What an item computes: a chain of multiplications, a step each.
+/// Returns the function that an item computes: a chain of multiplications, one per step.
 fn item(len: u64, work: u64, costs: Costs) -> impl Fn(u64) -> u64 + Sync {
     move |number| {
         let steps = costs.of(number, len, work);
@@ -127,7 +127,8 @@ impl Task for ParallelLoopTask<'_> {
     }
 }
 
-/// Some items of a loop, halved until one is left: what a runtime without loops makes of one.
+/// Some items of a loop, halved until one is left: the implementation of a loop for runtimes
+/// without loops.
 #[derive(Debug)]
 pub(crate) struct Items<'i, I> {
     pub(crate) from: u64,

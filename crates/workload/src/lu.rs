@@ -8,21 +8,21 @@
 //!   +-----+-----+
 //! ```
 //!
-//! The two solves and the update are recursive and parallel themselves. The span is of the order of
-//! n log^2 n: much more than that of a multiplication, because each half of the diagonal waits for
-//! the other one.
+//! The two solves and the update are themselves recursive and parallel. The span is of the order of
+//! n log^2 n: much longer than that of a multiplication, because the second half of the diagonal
+//! waits for the first.
 
 use crate::fork::{Fork, Task};
 use crate::matrix::{Matrix, TILE, quadrants};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How far L U may be away from A, relative to the norms: rounding gives about 1e-16 times a small
-/// factor, and an update of one tile that is left out 1e-6 or more.
+/// Allowed difference of L U from A, relative to the norms: rounding gives about 1e-16 times a
+/// small factor, and an update of one tile that is left out gives 1e-6 or more.
 const TOLERANCE: f64 = 1.0e-13;
 
-/// Decomposes a matrix whose diagonal dominates, so that no pivoting is needed. An operation is
-/// a multiplication with a subtraction: a third of the cube of the side.
+/// Decomposes a diagonally dominant matrix, so that no pivoting is needed. An operation is a
+/// multiplication with a subtraction; there are a third of the cube of the side.
 ///
 /// ```
 /// use locksley_workload::{Lu, Program, Serial, Task};
@@ -34,12 +34,14 @@ const TOLERANCE: f64 = 1.0e-13;
 #[derive(Clone, Debug)]
 pub struct Lu {
     input: Matrix,
-    /// Below the diagonal L, whose diagonal is ones; on it and above it U.
+    /// L below the diagonal, where its own diagonal of ones is implied; U on and above the
+    /// diagonal.
     factors: Matrix,
 }
 
 impl Lu {
-    /// A matrix of that side, rounded up as for [`Matrix::zero`]; the seed says which.
+    /// Creates the decomposition of a pseudo-random matrix of this side, rounded up as for
+    /// [`Matrix::zero`].
     pub fn new(side: usize, seed: u64) -> Lu {
         let side = Matrix::rounded(side);
         let input = Matrix::from_fn(side, |row, column| {
@@ -57,7 +59,7 @@ impl Lu {
         }
     }
 
-    /// The largest component of L U x - A x, relative to the norms of A and x.
+    /// Returns the largest component of L U x - A x, relative to the norms of A and x.
     fn residual(&self, x: &[f64]) -> f64 {
         let side = self.input.side();
         let at = |row, column| self.factors.at(row, column);
@@ -67,8 +69,8 @@ impl Lu {
         let lux = (0..side).map(|row| ux[row] + (0..row).map(|k| at(row, k) * ux[k]).sum::<f64>());
         let ax = self.input.times(x);
         let away = lux.zip(&ax).map(|(lux, ax)| (lux - ax).abs());
-        // A sum of the elements' magnitudes in a row is at most twice the diagonal.
-        // `f64::max` would pass over what is no number.
+        // The sum of the elements' magnitudes in a row is at most twice the diagonal. `f64::max`
+        // would ignore a NaN.
         let worse = |worst: f64, away: f64| {
             if worst.is_nan() || away <= worst {
                 worst
@@ -94,14 +96,14 @@ impl Program for Lu {
         LuTask(cells)
     }
 
-    /// L (U x) = A x with vectors of pseudo-random signs, up to rounding.
+    /// Checks L (U x) = A x with vectors of pseudo-random signs, up to rounding.
     fn check(&self, (): ()) -> Result<(), Mismatch> {
         let mut state = 42;
         for _ in 0..3 {
             let sign = |_| 1.0 - 2.0 * (split_mix(&mut state) >> 63) as f64;
             let x: Vec<f64> = (0..self.input.side()).map(sign).collect();
             let residual = self.residual(&x);
-            // A residual that is no number is wrong as well.
+            // A NaN is wrong as well.
             if residual.is_nan() || residual > TOLERANCE {
                 let wanted = format!("|LU - A| below {TOLERANCE:e} of |A|");
                 return expect(wanted, format!("{residual:e}"));
@@ -167,7 +169,7 @@ impl Task for Lower<'_> {
     }
 }
 
-/// The same for one half of the columns: first the upper rows, then the lower ones.
+/// Solves L X = B for one half of the columns: first the upper rows, then the lower ones.
 struct LowerColumn<'m> {
     l: &'m [f64],
     x: [&'m mut [f64]; 2],
@@ -208,7 +210,7 @@ impl Task for Upper<'_> {
     }
 }
 
-/// The same for one half of the rows: first the left columns, then the right ones.
+/// Solves X U = B for one half of the rows: first the left columns, then the right ones.
 struct UpperRow<'m> {
     u: &'m [f64],
     x: [&'m mut [f64]; 2],
@@ -230,7 +232,7 @@ impl Task for UpperRow<'_> {
     }
 }
 
-/// C -= A B.
+/// Computes C -= A B.
 struct Update<'m> {
     c: &'m mut [f64],
     a: &'m [f64],
@@ -254,7 +256,7 @@ impl Task for Update<'_> {
     }
 }
 
-/// Half of an update's quadrants: those in one row.
+/// The two quadrants of an update in one row.
 struct UpdateRow<'m> {
     c: &'m mut [f64],
     a: &'m [f64],
@@ -278,7 +280,7 @@ fn quadrants_mut(cells: &mut [f64]) -> [&mut [f64]; 4] {
     [q11, q12, q21, q22]
 }
 
-/// row -= factor * other
+/// Computes row -= factor * other.
 #[inline(always)]
 fn subtract(row: &mut [f64], factor: f64, other: &[f64]) {
     for (cell, other) in row.iter_mut().zip(other) {
@@ -334,7 +336,7 @@ mod tests {
     use super::*;
     use crate::Serial;
 
-    /// The textbook's three loops, row by row.
+    /// Decomposes by the textbook's three loops, row by row.
     fn textbook(input: &Matrix) -> Vec<Vec<f64>> {
         let side = input.side();
         let row = |row| (0..side).map(|column| input.at(row, column)).collect();

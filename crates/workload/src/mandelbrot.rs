@@ -1,9 +1,9 @@
-//! The Mandelbrot set: pixels that take one step or thousands, next to each other.
+//! The Mandelbrot set: neighbouring pixels may take one step or thousands.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How many pixels are done in series: some microseconds where they are cheap.
+/// Number of pixels that are computed serially: some microseconds where they are cheap.
 const GRAIN: usize = 64;
 
 /// The part of the plane: [-2, 0.5] times [-1.25, 1.25].
@@ -11,7 +11,7 @@ const LEFT: f64 = -2.0;
 const BOTTOM: f64 = -1.25;
 const SIDE: f64 = 2.5;
 
-/// Draws the set. An operation is a pixel.
+/// Computes an image of the set. An operation is a pixel.
 ///
 /// ```
 /// use locksley_workload::{Mandelbrot, Program, Serial, Task};
@@ -24,14 +24,14 @@ const SIDE: f64 = 2.5;
 pub struct Mandelbrot {
     side: usize,
     limit: u32,
-    /// How many steps each pixel took, row by row.
+    /// Number of steps of each pixel, row by row.
     steps: Vec<u32>,
     expected: Vec<u32>,
 }
 
 impl Mandelbrot {
-    /// A square image, with at most that many steps for a pixel. What must come out is computed row
-    /// by row, and only for the upper half: the set is its own mirror image.
+    /// Creates a square image, with at most `limit` steps for a pixel. The expected result is
+    /// computed row by row, and only for the upper half: the set is its own mirror image.
     pub fn new(side: usize, limit: u32) -> Mandelbrot {
         let view = View { side, limit };
         let half = side.div_ceil(2);
@@ -51,13 +51,14 @@ impl Mandelbrot {
         }
     }
 
-    /// How many steps each pixel took, row by row; the limit is inside.
+    /// Returns the number of steps of each pixel, row by row. Pixels with `limit` steps are inside
+    /// the set.
     pub fn steps(&self) -> &[u32] {
         &self.steps
     }
 }
 
-/// Which point a pixel is, and for how long it is followed.
+/// Maps pixels to points, and limits their steps.
 #[derive(Clone, Copy, Debug)]
 struct View {
     side: usize,
@@ -76,7 +77,7 @@ impl View {
     }
 }
 
-/// How many steps of z := z^2 + c keep |z| at most 2, up to the limit.
+/// Returns how many steps of z := z^2 + c keep |z| at most 2, up to the limit.
 fn escape(x: f64, y: f64, limit: u32) -> u32 {
     let (mut re, mut im) = (0.0_f64, 0.0_f64);
     for step in 0..limit {
@@ -122,7 +123,7 @@ impl Program for Mandelbrot {
     }
 }
 
-/// Draws some pixels.
+/// Computes some of the pixels.
 ///
 /// ```
 /// use locksley_workload::{Mandelbrot, MandelbrotTask, Program, Serial, Task};
@@ -135,7 +136,7 @@ impl Program for Mandelbrot {
 #[derive(Debug)]
 pub struct MandelbrotTask<'p> {
     view: View,
-    /// The number of the first pixel.
+    /// Number of the first pixel.
     first: usize,
     steps: &'p mut [u32],
 }

@@ -1,9 +1,9 @@
 //! The mark phase of a garbage collector: the objects of a heap that can be reached from its roots.
 //!
-//! The application that Hendler and Shavit name for work dealing and for steal-half: tasks are
-//! tiny, how many come of one is not known before it is looked at, and two workers may come to the
-//! same object. A worker has a stack of objects to look at; when it is long, half of it becomes
-//! another task.
+//! Hendler and Shavit name this application for work dealing and for steal-half. Tasks are tiny,
+//! the number of tasks that an object leads to is not known before it is visited, and two workers
+//! may reach the same object. A worker has a stack of objects to visit; when the stack is long,
+//! half of it becomes another task.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,10 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::{below, split_mix};
 
-/// When a stack is this long, it is halved.
+/// Length of a stack at which it is halved.
 const LONG: usize = 64;
 
-/// Which objects refer to which.
+/// The shape of the heap.
 ///
 /// ```
 /// use locksley_workload::{Heap, Mark};
@@ -23,15 +23,15 @@ const LONG: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heap {
-    /// Small objects with a few references, mostly to others near them.
+    /// Small objects with a few references, mostly to objects near them.
     Random,
-    /// Long lists: next to no parallelism.
+    /// Long lists: almost no parallelism.
     Lists,
-    /// Few large arrays of references to objects without any.
+    /// A few large arrays of references to objects without references.
     Arrays,
 }
 
-/// Marks what can be reached. An operation is an object.
+/// Marks the reachable objects. An operation is an object.
 ///
 /// ```
 /// use locksley_workload::{Heap, Mark, Program, Serial, Task};
@@ -47,10 +47,11 @@ pub struct Mark {
     expected: Vec<bool>,
 }
 
-/// A heap, and what was reached of it.
+/// A heap, and the marks of its objects.
 #[derive(Debug)]
 struct Objects {
-    /// Where the references of an object begin in `targets`; one more than there are objects.
+    /// Index in `targets` of the first reference of each object; one entry more than there are
+    /// objects.
     starts: Vec<usize>,
     targets: Vec<u32>,
     marked: Vec<AtomicBool>,
@@ -64,8 +65,8 @@ impl Objects {
 }
 
 impl Mark {
-    /// A heap of that many objects, at least one, a quarter of which is garbage by and large. What
-    /// can be reached is computed here, in a loop.
+    /// Creates a heap of `objects` objects, at least one, of which about a quarter is garbage.
+    /// Computes the reachable objects in a loop.
     pub fn new(heap: Heap, objects: u32, seed: u64) -> Mark {
         let count = objects.max(1);
         let mut state = seed;
@@ -76,7 +77,8 @@ impl Mark {
             starts.push(targets.len());
         }
         let mut roots = vec![0];
-        // What is behind three quarters is referred to from there only, unless it is a root.
+        // Objects after the first three quarters are referred to only from there, and no root is
+        // among them: they are garbage.
         roots.extend((0..8).map(|_| below(u64::from(live(count)), &mut state) as u32));
         let objects = Objects {
             starts,
@@ -91,7 +93,7 @@ impl Mark {
         }
     }
 
-    /// How many objects can be reached.
+    /// Returns the number of reachable objects.
     ///
     /// ```
     /// use locksley_workload::{Heap, Mark};
@@ -104,7 +106,7 @@ impl Mark {
     }
 }
 
-/// The first so many objects are referred to by those that live.
+/// Returns the number of objects that are not garbage; they come first.
 fn live(count: u32) -> u32 {
     (count - count / 4).max(1)
 }
@@ -125,7 +127,7 @@ fn refer(heap: Heap, object: u32, count: u32, state: &mut u64, targets: &mut Vec
                 let far = split_mix(state).is_multiple_of(8) || near >= to;
                 targets.push(if far { anywhere(state) } else { near });
             }
-            // Whatever the numbers are, a part hangs together.
+            // Keeps the objects of each part connected, whatever the random numbers are.
             targets.extend((object + 1 < to).then_some(object + 1));
         }
         Heap::Lists => targets.extend((object + 1 < to).then_some(object + 1)),
@@ -178,7 +180,7 @@ impl Program for Mark {
     }
 }
 
-/// Marks what can be reached from a stack of objects.
+/// Marks the objects that are reachable from a stack of objects.
 ///
 /// ```
 /// use locksley_workload::{Heap, Mark, MarkTask, Program, Serial, Task};
@@ -199,7 +201,7 @@ impl Task for MarkTask<'_> {
     fn run<F: Fork>(mut self, fork: F) {
         while let Some(object) = self.stack.pop() {
             let mark = &self.objects.marked[object as usize];
-            // Most references lead to what is marked: a look is cheaper than a swap.
+            // Most references lead to marked objects: a load is cheaper than a swap.
             if mark.load(Ordering::Relaxed) || mark.swap(true, Ordering::Relaxed) {
                 continue;
             }

@@ -10,13 +10,13 @@
 //!   +----+----+
 //! ```
 //!
-//! So a quadrant is a slice, and the four quadrants of a product can be computed in
-//! parallel: first C(ij) += A(i1) B(1j), all four, then C(ij) += A(i2) B(2j), all four.
+//! So a quadrant is a slice, and the four quadrants of a product can be computed in parallel: first
+//! all four C(ij) += A(i1) B(1j), then all four C(ij) += A(i2) B(2j).
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// The side of a tile. Three tiles fit into a first-level cache of 32 KiB.
+/// Side of a tile. Three tiles fit into a first-level cache of 32 KiB.
 pub(crate) const TILE: usize = 32;
 
 /// A square matrix, stored by quadrants. The side is 32, the side of a tile, times a power of two.
@@ -35,7 +35,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros. The side is rounded up to a tile times a power of two.
+    /// Creates a matrix of zeros. The side is rounded up to a tile times a power of two.
     pub fn zero(side: usize) -> Matrix {
         let side = Matrix::rounded(side);
         Matrix {
@@ -44,12 +44,12 @@ impl Matrix {
         }
     }
 
-    /// The side of a matrix that was asked for with this one.
+    /// Returns the side of a matrix that is created with `side`.
     pub(crate) fn rounded(side: usize) -> usize {
         side.div_ceil(TILE).next_power_of_two() * TILE
     }
 
-    /// A matrix whose elements are a function of row and column.
+    /// Creates a matrix whose elements are a function of row and column.
     pub fn from_fn(side: usize, element: impl Fn(usize, usize) -> f64) -> Matrix {
         let mut matrix = Matrix::zero(side);
         for row in 0..matrix.side {
@@ -61,28 +61,28 @@ impl Matrix {
         matrix
     }
 
-    /// The number of rows and of columns.
+    /// Returns the number of rows and of columns.
     pub fn side(&self) -> usize {
         self.side
     }
 
-    /// An element.
+    /// Returns an element.
     pub fn at(&self, row: usize, column: usize) -> f64 {
         self.cells[self.position(row, column)]
     }
 
-    /// The elements in the order of the memory.
+    /// Returns the elements in the order of memory.
     pub(crate) fn cells(&self) -> &[f64] {
         &self.cells
     }
 
-    /// The same, to be written.
+    /// Returns the elements in the order of memory, mutably.
     pub(crate) fn cells_mut(&mut self) -> &mut [f64] {
         &mut self.cells
     }
 
-    /// Where an element is: the bits of the tile's row and column interleaved, then the place in
-    /// the tile.
+    /// Returns the index of an element: the bits of the tile's row and column interleaved, then the
+    /// position in the tile.
     fn position(&self, row: usize, column: usize) -> usize {
         let (tile_row, tile_column) = (row / TILE, column / TILE);
         let bits = (self.side / TILE).trailing_zeros();
@@ -93,7 +93,7 @@ impl Matrix {
         tile * TILE * TILE + (row % TILE) * TILE + column % TILE
     }
 
-    /// The product with a vector, tile by tile.
+    /// Returns the product with a vector, computed tile by tile.
     pub(crate) fn times(&self, vector: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; self.side];
         for row in (0..self.side).step_by(TILE) {
@@ -109,8 +109,8 @@ impl Matrix {
     }
 }
 
-/// Multiplies two matrices. The elements are small whole numbers, so that the result is exact in
-/// whatever order it is added up. An operation is a multiplication with an addition.
+/// Multiplies two matrices. The elements are small whole numbers, so the result is exact in any
+/// order of addition. An operation is a multiplication with an addition.
 ///
 /// ```
 /// use locksley_workload::{Multiplication, Program, Serial, Task};
@@ -127,7 +127,7 @@ pub struct Multiplication {
 }
 
 impl Multiplication {
-    /// Two matrices of that side, rounded up as for [`Matrix::zero`].
+    /// Creates the multiplication of two matrices of this side, rounded up as for [`Matrix::zero`].
     pub fn new(side: usize) -> Multiplication {
         Multiplication {
             a: whole(side, 1),
@@ -136,7 +136,7 @@ impl Multiplication {
         }
     }
 
-    /// The product, after a run.
+    /// Returns the product, after a run.
     pub fn product(&self) -> &Matrix {
         &self.c
     }
@@ -167,7 +167,7 @@ impl Program for Multiplication {
     }
 }
 
-/// A matrix of small whole numbers; the salt says which.
+/// Returns a matrix of small whole numbers, which depend on `salt`.
 pub(crate) fn whole(side: usize, salt: usize) -> Matrix {
     Matrix::from_fn(side, |row, column| {
         let mixed = (row * 31 + column * 17 + salt).wrapping_mul(0x9e37_79b9) >> 7;
@@ -175,7 +175,7 @@ pub(crate) fn whole(side: usize, salt: usize) -> Matrix {
     })
 }
 
-/// Returns `true` if C is the product of A and B, by Freivalds' check with three vectors.
+/// Checks that C is the product of A and B, by Freivalds' check with three vectors.
 pub(crate) fn product_check(a: &Matrix, b: &Matrix, c: &Matrix) -> Result<(), Mismatch> {
     for salt in [3, 5, 7] {
         let x: Vec<f64> = (0..c.side)
@@ -208,7 +208,7 @@ pub struct Product<'m> {
 }
 
 impl<'m> Product<'m> {
-    /// Of matrices of the same side.
+    /// Creates the task for matrices of the same side.
     pub(crate) fn new(a: &'m [f64], b: &'m [f64], c: &'m mut [f64]) -> Product<'m> {
         Product { a, b, c }
     }
@@ -231,7 +231,7 @@ impl Task for Product<'_> {
     }
 }
 
-/// Half of a product's quadrants: those in one row.
+/// The two quadrants of a product in one row.
 struct Row<'m> {
     a: &'m [f64],
     b: [&'m [f64]; 2],
@@ -260,11 +260,12 @@ pub(crate) fn quadrants(cells: &[f64]) -> [&[f64]; 4] {
     [q11, q12, q21, q22]
 }
 
-/// How many rows and columns of the product are held in registers.
+/// Number of rows and columns of the product that are held in registers.
 const ROWS: usize = 4;
 const COLUMNS: usize = 4;
 
-/// C += A B for tiles: a block of C stays in registers while it runs along the rows of A.
+/// Computes C += A B for tiles: a block of C stays in registers while the loop runs along the rows
+/// of A.
 fn multiply_tiles(a: &[f64], b: &[f64], c: &mut [f64]) {
     let (b_rows, _) = b.as_chunks::<TILE>();
     for (a, c) in a

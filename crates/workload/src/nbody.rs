@@ -1,4 +1,4 @@
-//! Bodies that attract each other, each by all others: much arithmetic over little memory.
+//! Bodies that all attract each other: much arithmetic over little memory.
 
 use std::array::from_fn;
 
@@ -6,13 +6,13 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How many bodies are moved in series.
+/// Number of bodies that are moved serially.
 const BLOCK: usize = 8;
 
 /// Length of a step in time.
 const STEP: f64 = 1.0e-3;
 
-/// Added to squares of distances, so that bodies that meet do not fly off.
+/// Added to squares of distances, so that close bodies do not get huge forces.
 const SOFTENING: f64 = 1.0e-2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,10 +22,10 @@ struct Body {
     mass: f64,
 }
 
-/// Moves bodies. An operation is a pair of bodies in a step.
+/// Simulates bodies. An operation is a pair of bodies in a step.
 ///
-/// Each body's forces are added in the order of the bodies, so the result does not depend on who
-/// adds them, to the last bit.
+/// The forces on each body are added in the order of the bodies, so the result does not depend on
+/// which worker adds them, to the last bit.
 ///
 /// ```
 /// use locksley_workload::{NBody, Program, Serial, Task};
@@ -44,8 +44,7 @@ pub struct NBody {
 }
 
 impl NBody {
-    /// That many bodies at pseudo-random places, at rest. What must come out is computed here, in a
-    /// loop.
+    /// Creates `n` bodies at pseudo-random places, at rest. Computes the expected result in a loop.
     pub fn new(n: usize, steps: u32, seed: u64) -> NBody {
         let mut state = seed;
         let mut coordinate = || split_mix(&mut state) as f64 / u64::MAX as f64 - 0.5;
@@ -70,7 +69,7 @@ impl NBody {
 }
 
 impl Body {
-    /// The body after a step, attracted by all.
+    /// Returns the body after a step, attracted by all bodies.
     fn moved(self, all: &[Body]) -> Body {
         let mut force = [0.0; 3];
         for other in all {
@@ -113,7 +112,7 @@ impl Program for NBody {
     }
 }
 
-/// All steps.
+/// Runs all steps, one after the other.
 ///
 /// ```
 /// use locksley_workload::{NBody, NBodyTask, Program, Serial, Task};
@@ -145,7 +144,7 @@ impl Task for NBodyTask<'_> {
     }
 }
 
-/// Moves some bodies.
+/// Moves some of the bodies by a step.
 struct Move<'p> {
     all: &'p [Body],
     first: usize,

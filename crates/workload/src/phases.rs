@@ -1,14 +1,15 @@
-//! Phases over the same blocks: where a block was worked on, it is in the cache.
+//! Phases over the same blocks: a block is in the cache of the worker that worked on it last.
 //!
 //! In each phase there is a task for every block, which goes over the block's numbers; the next
-//! phase begins when all are done. A worker that gets the blocks it had before finds them in its
-//! cache: what affinity is for (Acar, Blelloch and Blumofe, "The data locality of work stealing").
+//! phase begins when all tasks are done. A worker that gets the blocks that it had before finds
+//! them in its cache, which is the purpose of affinity (Acar, Blelloch and Blumofe, "The data
+//! locality of work stealing").
 
 use crate::fork::{Fork, Halves, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How tasks come to the workers.
+/// How tasks are handed to the workers.
 ///
 /// ```
 /// use locksley_workload::Way;
@@ -17,17 +18,17 @@ use crate::random::split_mix;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// Halves are forked.
+    /// The tasks are halved recursively by forks.
     #[default]
     Fork,
     /// Each task is spawned.
     Spawn,
-    /// Each task is spawned near a worker: the same one for the same data.
+    /// Each task is spawned near a worker, which is the same one for the same data.
     Near,
 }
 
 impl Way {
-    /// Hands out tasks, in order.
+    /// Hands tasks to the workers, in order.
     pub(crate) fn run<T, F>(self, fork: F, tasks: Vec<T>)
     where
         T: Task<Output = ()>,
@@ -65,8 +66,8 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// That many blocks of that many numbers, at least one each. What must come out is computed
-    /// here, in a loop.
+    /// Creates `blocks` blocks of `length` numbers, at least one each. Computes the expected result
+    /// in a loop.
     pub fn new(blocks: usize, length: usize, phases: u32, way: Way, seed: u64) -> Phases {
         let length = length.max(1);
         let mut program = Phases {
@@ -92,7 +93,7 @@ impl Phases {
     }
 }
 
-/// Goes over a block: each number takes in the one before it.
+/// Updates a block: each number is combined with the one before it.
 fn step(block: &mut [u64]) {
     let mut before = 0_u64;
     for number in block {
@@ -120,7 +121,7 @@ impl Program for Phases {
     }
 }
 
-/// All phases, one after the other.
+/// Runs all phases, one after the other.
 ///
 /// ```
 /// use locksley_workload::{Phases, PhasesTask, Program, Serial, Task, Way};
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// A fork that counts what is near whom.
+    /// A fork that records the hints of spawned tasks.
     struct Places<'a>(&'a std::cell::RefCell<Vec<Option<usize>>>);
 
     impl Fork for Places<'_> {

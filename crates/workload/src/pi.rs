@@ -1,12 +1,12 @@
-//! Pi, as the area under 4 / (1 + x^2) from 0 to 1: arithmetic only, and even pieces.
+//! Pi, as the area under 4 / (1 + x^2) from 0 to 1: only arithmetic, in pieces of equal size.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How many intervals are added in series.
+/// Number of intervals that are added serially.
 const BLOCK: u64 = 1024;
 
-/// How far from pi rounding may lead, beyond the error of the rule.
+/// Allowed rounding error, beyond the error of the rule.
 const ROUNDING: f64 = 1.0e-12;
 
 /// Computes pi by the midpoint rule. An operation is an interval.
@@ -25,15 +25,15 @@ pub struct Pi {
 }
 
 impl Pi {
-    /// That many intervals, at least one.
+    /// Creates a program with `intervals` intervals, at least one.
     pub fn new(intervals: u64) -> Pi {
         Pi {
             intervals: intervals.max(1),
         }
     }
 
-    /// The error of the midpoint rule with intervals of width h is below h^2 / 24 times the
-    /// greatest second derivative, which is 8.
+    /// Returns the allowed error. The error of the midpoint rule with intervals of width h is below
+    /// h^2 / 24 times the greatest second derivative, which is 8.
     fn tolerance(&self) -> f64 {
         let width = 1.0 / self.intervals as f64;
         width * width / 3.0 + ROUNDING

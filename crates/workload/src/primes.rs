@@ -1,12 +1,12 @@
-//! How many primes there are up to a number, by trial division: pieces that get slower.
+//! Counts the primes up to a number by trial division: later pieces take longer.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How many numbers are tried in series.
+/// Number of numbers that are tested serially.
 const BLOCK: u64 = 256;
 
-/// Counts primes. An operation is a number that is tried.
+/// Counts primes. An operation is a number that is tested.
 ///
 /// ```
 /// use locksley_workload::{Primes, Program, Serial, Task};
@@ -21,7 +21,8 @@ pub struct Primes {
 }
 
 impl Primes {
-    /// The primes up to `n`. What must come out is computed here, by the sieve of Eratosthenes.
+    /// Creates a count of the primes up to `n`. Computes the expected result by the sieve of
+    /// Eratosthenes.
     pub fn new(n: u64) -> Primes {
         Primes {
             n,
@@ -73,7 +74,7 @@ impl Program for Primes {
     }
 }
 
-/// Tries a range of numbers.
+/// Tests a range of numbers.
 ///
 /// ```
 /// use locksley_workload::{Primes, PrimesTask, Program, Serial, Task};
@@ -116,7 +117,7 @@ mod tests {
             let count = primes.task().run(Serial);
             assert_eq!(primes.check(count), Ok(()), "{n}");
         }
-        // From the tables: pi(10^4).
+        // The published value of pi(10^4).
         assert_eq!(sieve(10_000), 1229);
     }
 }

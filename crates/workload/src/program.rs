@@ -1,4 +1,4 @@
-//! Tasks that can be run again and again, and checked.
+//! Programs: tasks that can be run repeatedly, with oracles for their results.
 
 use std::fmt;
 
@@ -16,29 +16,29 @@ use crate::fork::Task;
 /// }
 /// ```
 pub trait Program {
-    /// What is run.
+    /// The task of a run.
     type Task<'p>: Task<Output = Self::Output>
     where
         Self: 'p;
 
-    /// What comes out.
+    /// The result of a run.
     type Output: Send + fmt::Debug + 'static;
 
-    /// How many operations a run has; what an operation is, the program says.
+    /// Returns the number of operations of a run. Each program defines what an operation is.
     fn operations(&self) -> u64;
 
-    /// One run's task. What the run needs is prepared here, not in the task.
+    /// Returns the task of a run. Its data are prepared here, not in the task.
     fn task(&mut self) -> Self::Task<'_>;
 
-    /// Compares what came out of the last run with what the oracle says.
+    /// Compares the result of the last run with the oracle's.
     ///
     /// # Errors
     ///
-    /// If it differs.
+    /// If they differ.
     fn check(&self, output: Self::Output) -> Result<(), Mismatch>;
 }
 
-/// A program gave a wrong result.
+/// Error of a program that gave a wrong result.
 ///
 /// ```
 /// use locksley_workload::{Fib, Program};
@@ -49,13 +49,13 @@ pub trait Program {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {got}")]
 pub struct Mismatch {
-    /// What the oracle says.
+    /// The oracle's result.
     pub expected: String,
-    /// What came out.
+    /// The actual result.
     pub got: String,
 }
 
-/// Compares what came out with what should have.
+/// Compares a result with the expected one.
 ///
 /// ```
 /// assert!(locksley_workload::expect(1, 1).is_ok());
@@ -64,7 +64,7 @@ pub struct Mismatch {
 ///
 /// # Errors
 ///
-/// If it differs.
+/// If they differ.
 pub fn expect<T: PartialEq + fmt::Debug>(expected: T, got: T) -> Result<(), Mismatch> {
     if expected == got {
         return Ok(());

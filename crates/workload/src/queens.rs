@@ -1,9 +1,9 @@
-//! In how many ways n queens can stand on a board without attacking each other.
+//! The number of ways to place n queens on a board so that none attacks another.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// The number of ways for boards of size 0, 1, 2, ... (OEIS A000170).
+/// Numbers of ways for boards of size 0, 1, 2, ... (OEIS A000170).
 const WAYS: [u64; 17] = [
     1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14_200, 73_712, 365_596, 2_279_184, 14_772_512,
 ];
@@ -21,7 +21,7 @@ pub struct Queens {
 }
 
 impl Queens {
-    /// A board of that size, at most 16.
+    /// Creates the problem for a board of size `n`, at most 16.
     pub fn new(n: u32) -> Queens {
         let n = n.min(WAYS.len() as u32 - 1);
         Queens { n }
@@ -52,8 +52,8 @@ impl Program for Queens {
     }
 }
 
-/// Places a queen on each of some squares of a row, and counts the ways to fill the rows below.
-/// Forks between any two candidates.
+/// Places a queen on each of some squares of a row in turn, and counts the ways to fill the rows
+/// below. Forks between any two candidates.
 ///
 /// ```
 /// use locksley_workload::{Program, Queens, QueensTask, Serial, Task};
@@ -76,7 +76,7 @@ pub struct QueensTask {
 }
 
 impl QueensTask {
-    /// The row below, with a queen on this row's square.
+    /// Returns the task for the row below, with a queen on `square` of this row.
     #[inline]
     fn below(self, square: u32) -> QueensTask {
         let columns = self.columns | square;

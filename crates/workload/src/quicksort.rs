@@ -1,10 +1,10 @@
-//! Quicksort: the partition is serial, and the two sides are as large as luck will have it.
+//! Quicksort: the partition is serial, and the sizes of the two sides depend on the pivot.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// Up to this length the standard library's sort takes over.
+/// Up to this length the standard library's sort is used.
 const BASE: usize = 64;
 
 /// Sorts pseudo-random numbers in place. An operation is a number.
@@ -24,13 +24,13 @@ pub struct Quicksort {
 }
 
 impl Quicksort {
-    /// That many numbers; the seed says which.
+    /// Creates a sort of `length` numbers, which depend on `seed`.
     pub fn new(length: usize, seed: u64) -> Quicksort {
         let mut state = seed;
         Quicksort::of((0..length).map(|_| split_mix(&mut state)).collect())
     }
 
-    /// These numbers.
+    /// Creates a sort of these numbers.
     ///
     /// ```
     /// use locksley_workload::{Program, Quicksort, Serial, Task};
@@ -49,7 +49,7 @@ impl Quicksort {
         }
     }
 
-    /// The numbers, sorted after a run.
+    /// Returns the numbers, which are sorted after a run.
     pub fn values(&self) -> &[u64] {
         &self.values
     }
@@ -68,7 +68,7 @@ impl Program for Quicksort {
         let length = self.values.len();
         QuicksortTask {
             values: &mut self.values,
-            // Twice what it takes if every partition halves, as in Musser's introspective sort.
+            // Twice the depth if every partition halves, as in Musser's introspective sort.
             patience: 2 * length.max(1).ilog2(),
         }
     }
@@ -94,7 +94,8 @@ impl Program for Quicksort {
 #[derive(Debug)]
 pub struct QuicksortTask<'a> {
     values: &'a mut [u64],
-    /// How many more partitions there may be on the way down; then the pivots were too bad.
+    /// Number of further partitions allowed on the way down; at 0 the pivots were too bad, and the
+    /// standard library's sort is used.
     patience: u32,
 }
 
@@ -117,9 +118,9 @@ impl Task for QuicksortTask<'_> {
     }
 }
 
-/// Hoare's partition: what is before the place that comes out is at most the pivot, what is from
-/// there on at least. The pivot is a median of three values, so that it is not the only greatest
-/// one, and neither part is empty.
+/// Partitions as Hoare does: values before the returned index are at most the pivot, values from
+/// there on at least. The pivot is a median of three values, so it is not the only greatest one,
+/// and neither part is empty.
 fn partition(values: &mut [u64]) -> usize {
     let pivot = pivot(values);
     let (mut i, mut j) = (0, values.len() - 1);
@@ -139,7 +140,7 @@ fn partition(values: &mut [u64]) -> usize {
     }
 }
 
-/// The median of the medians of three times three values.
+/// Returns the median of the medians of three times three values.
 fn pivot(values: &[u64]) -> u64 {
     let (step, last) = (values.len() / 9, values.len() - 1);
     let places = [

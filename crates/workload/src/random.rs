@@ -1,8 +1,8 @@
-//! Pseudo-random data: the same for the same seed, on every machine.
+//! Pseudo-random data, the same for the same seed on every machine.
 
 use locksley_policy::{Source, SplitMix64};
 
-/// The next number of [`SplitMix64`].
+/// Returns the next number of [`SplitMix64`].
 pub(crate) fn split_mix(state: &mut u64) -> u64 {
     let mut random = SplitMix64(*state);
     let number = random.next();
@@ -10,8 +10,8 @@ pub(crate) fn split_mix(state: &mut u64) -> u64 {
     number
 }
 
-/// A number below a limit, which must not be 0; the bias is below one in 2^32 for limits below
-/// 2^32.
+/// Returns a number below a limit, which must not be 0; the bias is below one in 2^32 for limits
+/// below 2^32.
 pub(crate) fn below(limit: u64, state: &mut u64) -> u64 {
     let wide = u128::from(split_mix(state)) * u128::from(limit);
     (wide >> 64) as u64

@@ -1,19 +1,20 @@
-//! An image of mirroring spheres by ray tracing: a pixel of the sky costs nothing, one between two
-//! mirrors many bounces.
+//! An image of mirroring spheres by ray tracing: a pixel of the sky costs almost nothing, a pixel
+//! between two mirrors many bounces.
 //!
-//! The spheres lie at random over a chequered floor. A ray that meets nothing has the colour of the
-//! sky; one that meets the floor that of the floor, darker in a shadow; one that meets a sphere a
-//! part of the sphere's colour, and the rest from where it is reflected to. All numbers are
+//! The spheres lie at random over a chequered floor. A ray that hits nothing has the colour of the
+//! sky. A ray that hits the floor has the colour of the floor, darker in a shadow. A ray that hits
+//! a sphere has a part of the sphere's colour, and the rest from the reflected ray. All numbers are
 //! computed in the same order on any worker, so images are equal bit by bit.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How many pixels are traced in series.
+/// Number of pixels that are traced serially.
 const GRAIN: usize = 16;
 
-/// A ray that starts on a surface meets nothing nearer than this: not the surface itself.
+/// Least distance at which a ray hits something, so that a ray that starts on a surface does not
+/// hit the surface itself.
 const NEAREST: f64 = 1.0e-6;
 
 /// A point, a direction, or a colour.
@@ -26,7 +27,7 @@ impl Vector {
         a * x + b * y + c * z
     }
 
-    /// This one plus a multiple of another one.
+    /// Returns this vector plus a multiple of another one.
     fn plus(self, factor: f64, other: Vector) -> Vector {
         let (Vector([a, b, c]), Vector([x, y, z])) = (self, other);
         Vector([a + factor * x, b + factor * y, c + factor * z])
@@ -45,7 +46,7 @@ struct Sphere {
 }
 
 impl Sphere {
-    /// How far along a ray, whose direction is of length one, the sphere begins.
+    /// Returns the distance along a ray at which the sphere begins. The direction has length one.
     fn distance(&self, from: Vector, direction: Vector) -> Option<f64> {
         let to_centre = self.centre.plus(-1.0, from);
         let along = to_centre.dot(direction);
@@ -59,7 +60,7 @@ impl Sphere {
     }
 }
 
-/// What there is to see.
+/// The scene to be drawn.
 #[derive(Clone, Debug)]
 struct Scene {
     spheres: Vec<Sphere>,
@@ -91,7 +92,7 @@ impl Scene {
         }
     }
 
-    /// The colour of a pixel, a byte for each of red, green and blue.
+    /// Returns the colour of a pixel, a byte for each of red, green and blue.
     fn pixel(&self, number: usize) -> u32 {
         let (row, column) = (number / self.side, number % self.side);
         let across = (2 * column + 1) as f64 / self.side as f64 - 1.0;
@@ -137,7 +138,8 @@ impl Scene {
         met.reduce(|nearest, other| if other.0 < nearest.0 { other } else { nearest })
     }
 
-    /// How much light a surface gets: little if it is turned away or something is in between.
+    /// Returns how much light a surface gets: little if it is turned away from the light or a
+    /// sphere is in between.
     fn brightness(&self, at: Vector, normal: Vector) -> f64 {
         const SHADOW: f64 = 0.2;
         let towards = normal.dot(self.light);
@@ -183,8 +185,9 @@ pub struct Rays {
 }
 
 impl Rays {
-    /// A square image of that side with that many spheres, where a ray is reflected that many times
-    /// at most; the seed says where the spheres are. What must come out is drawn pixel by pixel.
+    /// Creates a square image with this many pixels per side and `spheres` spheres, whose places
+    /// depend on `seed`. A ray is reflected at most `bounces` times. The expected image is drawn
+    /// pixel by pixel.
     pub fn new(side: usize, spheres: usize, bounces: u32, seed: u64) -> Rays {
         let scene = Scene::new(side, spheres, bounces, seed);
         let pixels = side * side;
@@ -195,7 +198,7 @@ impl Rays {
         }
     }
 
-    /// The image, row by row: `0xRRGGBB`.
+    /// Returns the image, row by row: `0xRRGGBB`.
     pub fn pixels(&self) -> &[u32] {
         &self.pixels
     }
@@ -210,7 +213,7 @@ impl Program for Rays {
     }
 
     fn task(&mut self) -> RaysTask<'_> {
-        // No colour of three bytes.
+        // This is not a colour of three bytes.
         self.pixels.fill(u32::MAX);
         RaysTask {
             scene: &self.scene,
@@ -245,7 +248,7 @@ impl Program for Rays {
 #[derive(Debug)]
 pub struct RaysTask<'p> {
     scene: &'p Scene,
-    /// The number of the first pixel.
+    /// Number of the first pixel.
     first: usize,
     pixels: &'p mut [u32],
 }
@@ -357,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_mirror_adds_a_quarter_of_its_own_colour() {
-        // Straight down onto the sphere, and straight back up into the sky.
+        // The ray goes straight down onto the sphere, and straight back up into the sky.
         let scene = one_sphere(1);
         let up = Vector([0.0, 1.0, 0.0]);
         let seen = scene.trace(Vector([0.0, 5.0, 0.0]), Vector([0.0, -1.0, 0.0]));
@@ -365,7 +368,7 @@ mod tests {
         for (got, want) in seen.0.into_iter().zip(expected.0) {
             assert!((got - want).abs() < 1e-12, "{seen:?} for {expected:?}");
         }
-        // Without a bounce there is nothing but the quarter.
+        // Without a bounce only the quarter remains.
         let seen = one_sphere(0).trace(Vector([0.0, 5.0, 0.0]), Vector([0.0, -1.0, 0.0]));
         assert_eq!(seen, Vector([0.25; 3]));
     }

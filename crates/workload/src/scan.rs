@@ -1,13 +1,14 @@
-//! Prefix sums in two sweeps: the sums of all parts upwards, then what comes before each downwards.
+//! Prefix sums in two sweeps: the first computes the sum of each block, the second adds to each
+//! block the sum of all before it.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// How many numbers are added in series.
+/// Number of numbers that are added serially.
 const BLOCK: usize = 2048;
 
-/// Replaces each number by the sum of all up to it, modulo 2^64. An operation is a number.
+/// Replaces each number by the sum of all numbers up to it, modulo 2^64. An operation is a number.
 ///
 /// ```
 /// use locksley_workload::{Program, Scan, Serial, Task};
@@ -24,7 +25,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// That many pseudo-random numbers.
+    /// Creates a scan of `n` pseudo-random numbers.
     pub fn new(n: usize, seed: u64) -> Scan {
         Scan {
             seed,
@@ -68,7 +69,7 @@ impl Program for Scan {
     }
 }
 
-/// Both sweeps.
+/// Runs both sweeps.
 ///
 /// ```
 /// use locksley_workload::{Program, Scan, ScanTask, Serial, Task};
@@ -105,7 +106,7 @@ impl Task for ScanTask<'_> {
     }
 }
 
-/// Adds up each block.
+/// Computes the sum of each block.
 struct Up<'p> {
     numbers: &'p [u64],
     sums: &'p mut [u64],
@@ -128,7 +129,7 @@ impl Task for Up<'_> {
     }
 }
 
-/// Adds to each block what comes before it.
+/// Adds to each block the sum of all blocks before it, and computes its prefix sums.
 struct Down<'p> {
     numbers: &'p mut [u64],
     before: &'p [u64],

@@ -1,13 +1,14 @@
-//! Skynet: a million tasks that do nothing but count, ten from each.
+//! Skynet: a tree of tasks that only count, with ten children each. The original microbenchmark has
+//! a million leaves.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How many children a task has.
+/// Number of children of a task.
 const CHILDREN: u64 = 10;
 
-/// A tree of tasks with ten children each, whose leaves are numbered; the sum of their numbers. An
-/// operation is a leaf.
+/// Adds up the numbers of the leaves of a tree of tasks with ten children each. An operation is a
+/// leaf.
 ///
 /// ```
 /// use locksley_workload::{Program, Serial, Skynet, Task};
@@ -21,7 +22,7 @@ pub struct Skynet {
 }
 
 impl Skynet {
-    /// A tree with 10^levels leaves.
+    /// Creates a tree with 10^levels leaves.
     pub fn new(levels: u32) -> Skynet {
         Skynet {
             leaves: CHILDREN.pow(levels),
@@ -50,7 +51,7 @@ impl Program for Skynet {
     }
 }
 
-/// Some subtrees beside each other.
+/// Some neighbouring subtrees.
 ///
 /// ```
 /// use locksley_workload::{Program, Serial, Skynet, SkynetTask, Task};
@@ -60,11 +61,11 @@ impl Program for Skynet {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SkynetTask {
-    /// The number of the first leaf.
+    /// Number of the first leaf.
     first: u64,
-    /// How many subtrees.
+    /// Number of subtrees.
     count: u64,
-    /// The leaves of each.
+    /// Number of leaves of each subtree.
     leaves: u64,
 }
 

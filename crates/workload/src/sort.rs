@@ -1,8 +1,8 @@
-//! Merge sort: halving in parallel, merging in series or in parallel.
+//! Merge sort: the halves are sorted in parallel, and merged serially or in parallel.
 //!
 //! With a serial merge the span is Theta(n), since the last merge alone takes that. The parallel
-//! merge (Danjean, Work stealing) takes the median of the *larger* half, finds its place in the
-//! other one by bisection, and merges what is below and what is above in parallel:
+//! merge (Danjean, Work stealing) takes the median of the *larger* half, finds its position in the
+//! other one by bisection, and merges the parts below and above it in parallel:
 //!
 //! ```text
 //!   larger    . . . . . . x . . . . . .         each part gets at least a quarter of all,
@@ -11,26 +11,26 @@
 //!   out       below | x | above
 //! ```
 //!
-//! Its searches are one after the other, a search on each level. Along the *merge path* they are
-//! beside each other: the output is cut into blocks, and each block finds by bisection, on its own,
-//! where its numbers begin in both halves (Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path").
-//! Then the span of a merge is Theta(log n), and that of the sort Theta(log^2 n).
+//! Its searches run one after the other, one search per level. Along the *merge path* they are
+//! independent: the output is cut into blocks, and each block finds by bisection where its numbers
+//! begin in both halves (Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path"). Then the span of a
+//! merge is Theta(log n), and that of the sort Theta(log^2 n).
 //!
-//! Theta(log n) for the whole sort cannot be had in this way. Where a merge begins when both halves
-//! are sorted, each of log n levels takes at least the Theta(log n) that it takes to fork a strand
-//! for each block. Cole's merge sort has that span because its merges begin before the merges that
-//! they depend on have ended, and that is no computation of forks and joins.
+//! A span of Theta(log n) for the whole sort cannot be reached in this way. If a merge begins when
+//! both halves are sorted, each of log n levels takes at least the Theta(log n) that it takes to
+//! fork a strand for each block. Cole's merge sort has that span because its merges begin before
+//! the merges that they depend on have ended; that is not a computation of forks and joins.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
-/// Up to this length the standard library's sort takes over: it uses insertion or a sorting
-/// network there, and a fork costs a small part of it.
+/// Up to this length the standard library's sort is used: it uses insertion or a sorting network
+/// there, compared to which a fork is cheap.
 const BASE: usize = 64;
 
-/// Up to this many numbers together are merged in series: a few microseconds, against which a fork
-/// and two bisections are small.
+/// Up to this many numbers in total are merged serially: this takes a few microseconds, compared to
+/// which a fork and two bisections are cheap.
 const MERGE_BASE: usize = 2048;
 
 /// How sorted halves are merged.
@@ -72,12 +72,13 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// That many numbers; the seed says which. Halves are merged in series.
+    /// Creates a sort of `length` numbers, which depend on `seed`. Halves are merged serially.
     pub fn new(length: usize, seed: u64) -> Sort {
         Sort::with_merge(length, seed, Merge::Serial)
     }
 
-    /// That many numbers; the seed says which. Halves are merged in this way.
+    /// Creates a sort of `length` numbers, which depend on `seed`. Halves are merged as `merge`
+    /// says.
     pub fn with_merge(length: usize, seed: u64, merge: Merge) -> Sort {
         let mut state = seed;
         let input: Vec<u64> = (0..length).map(|_| split_mix(&mut state)).collect();
@@ -134,7 +135,8 @@ impl Program for Sort {
 pub struct SortTask<'a> {
     values: &'a mut [u64],
     buffer: &'a mut [u64],
-    /// Where the sorted numbers go. The halves go to the other place, and are merged from there.
+    /// Set if the sorted numbers go into the buffer. The halves are sorted into the other slice,
+    /// and merged from there.
     into_buffer: bool,
     merge: Merge,
 }
@@ -206,7 +208,7 @@ impl Task for MergeTask<'_> {
         if out.len() <= MERGE_BASE {
             return merge_serially(left, right, out);
         }
-        // Equal numbers cannot be told apart, so it does not matter which slice is which.
+        // Equal numbers are indistinguishable, so it does not matter which slice is which.
         let (larger, smaller) = if left.len() >= right.len() {
             (left, right)
         } else {
@@ -234,12 +236,12 @@ impl Task for MergeTask<'_> {
     }
 }
 
-/// Merges what belongs into a part of the output of two sorted slices.
+/// Computes a part of the output of merging two sorted slices.
 struct PathTask<'a> {
     left: &'a [u64],
     right: &'a [u64],
     out: &'a mut [u64],
-    /// The place of the part in the whole output.
+    /// Position of the part in the whole output.
     first: usize,
 }
 
@@ -269,8 +271,8 @@ impl Task for PathTask<'_> {
     }
 }
 
-/// How many of the first `count` numbers of the output come from the left slice; equal numbers come
-/// from the left first.
+/// Returns how many of the first `count` numbers of the output come from the left slice; equal
+/// numbers come from the left first.
 fn path(left: &[u64], right: &[u64], count: usize) -> usize {
     let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
     while low < high {
@@ -284,7 +286,7 @@ fn path(left: &[u64], right: &[u64], count: usize) -> usize {
     low
 }
 
-/// Merges two sorted slices, as much of them as fits. Which side a number comes from is hard to
+/// Merges two sorted slices, as far as `out` has room. Which slice a number comes from is hard to
 /// predict, so the loop selects instead of branching.
 fn merge_serially(left: &[u64], right: &[u64], out: &mut [u64]) {
     let (mut i, mut j) = (0, 0);

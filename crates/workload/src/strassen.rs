@@ -8,18 +8,18 @@
 //! ```
 //!
 //! The seven products run in parallel. Each allocates its operands and its result when it starts,
-//! so that the memory in use goes with the number of products that are running, not with that of
-//! all.
+//! so memory in use is proportional to the number of products that are running, not to that of all
+//! products.
 
 use crate::fork::{Fork, Task};
 use crate::matrix::{Matrix, Product, product_check, quadrants, whole};
 use crate::program::{Mismatch, Program};
 
-/// From this side down matrices are multiplied by [`Product`]: the additions would cost more than
-/// the product that is saved.
+/// Matrices up to this side are multiplied by [`Product`]: the additions would cost more than the
+/// product that is saved.
 const BASE: usize = 128;
 
-/// Multiplies two matrices by Strassen's method. The elements are small whole numbers, so that the
+/// Multiplies two matrices by Strassen's method. The elements are small whole numbers, so the
 /// result is exact. An operation is a multiplication with an addition of the plain method.
 ///
 /// ```
@@ -37,7 +37,7 @@ pub struct Strassen {
 }
 
 impl Strassen {
-    /// Two matrices of that side, rounded up as for [`Matrix::zero`].
+    /// Creates the multiplication of two matrices of this side, rounded up as for [`Matrix::zero`].
     pub fn new(side: usize) -> Strassen {
         Strassen {
             a: whole(side, 1),
@@ -46,7 +46,7 @@ impl Strassen {
         }
     }
 
-    /// The product, after a run.
+    /// Returns the product, after a run.
     ///
     /// ```
     /// use locksley_workload::{Multiplication, Program, Serial, Strassen, Task};
@@ -85,7 +85,7 @@ impl Program for Strassen {
     }
 }
 
-/// Writes the product of two matrices into a third one, which holds zeros.
+/// Writes the product of two matrices into a third one, which must hold zeros.
 ///
 /// ```
 /// use locksley_workload::{Program, Serial, Strassen, StrassenTask, Task};
@@ -130,7 +130,7 @@ impl Task for StrassenTask<'_> {
     }
 }
 
-/// The last step: each quadrant of the result from the seven products.
+/// Combines the seven products into the quadrants of the result.
 fn combine([m1, m2, m3, m4, m5, m6, m7]: &[Vec<f64>; 7], out: &mut [f64]) {
     let quarter = out.len() / 4;
     let (upper, lower) = out.split_at_mut(2 * quarter);
@@ -143,7 +143,7 @@ fn combine([m1, m2, m3, m4, m5, m6, m7]: &[Vec<f64>; 7], out: &mut [f64]) {
     }
 }
 
-/// A factor of a product.
+/// An operand of a product.
 #[derive(Clone, Copy)]
 enum Operand<'m> {
     Plain(&'m [f64]),
@@ -152,7 +152,7 @@ enum Operand<'m> {
 }
 
 impl<'m> Operand<'m> {
-    /// The cells of the factor; the buffer is used if they have to be computed.
+    /// Returns the cells of the operand; computed ones are put into `buffer`.
     fn cells<'b>(self, buffer: &'b mut Vec<f64>) -> &'b [f64]
     where
         'm: 'b,

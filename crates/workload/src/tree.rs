@@ -1,9 +1,10 @@
-//! The sum over a binary tree of boxed nodes: a little arithmetic, and memory.
+//! The sum over a binary tree of boxed nodes: little arithmetic, many memory accesses.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// In which order the nodes were allocated, which is about the order in which they lie in memory.
+/// The order in which the nodes are allocated, which is about the order in which they lie in
+/// memory.
 ///
 /// ```
 /// use locksley_workload::{Layout, Program, Serial, Task, Tree};
@@ -52,7 +53,8 @@ impl Node {
     }
 }
 
-/// A complete binary tree. A node's value is the height of its subtree. An operation is a node.
+/// Adds up the values of a complete binary tree. A node's value is the height of its subtree. An
+/// operation is a node.
 ///
 /// ```
 /// use locksley_workload::{Layout, Program, Serial, Task, Tree};
@@ -67,7 +69,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of that many layers, at least one, and one node less than two to the power of it.
+    /// Creates a tree of `layers` layers, at least one, which has 2^layers - 1 nodes.
     pub fn new(layers: u32, layout: Layout) -> Tree {
         let layers = layers.max(1);
         let root = match layout {
@@ -98,7 +100,7 @@ impl Program for Tree {
     }
 }
 
-/// Adds up the values of a node and its subtrees. Forks at every node that has two.
+/// Adds up the values of a node and its subtrees. Forks at every node with two subtrees.
 ///
 /// ```
 /// use locksley_workload::{Layout, Program, Serial, Sum, Task, Tree};

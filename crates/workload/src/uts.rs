@@ -1,16 +1,16 @@
 //! The unbalanced tree search (Olivier et al., 2006): a tree that is not known before it is
 //! searched.
 //!
-//! A node is a SHA-1 state and its depth. Its random value, taken from the state, says how many
-//! children it has, and child i's state is the SHA-1 of the parent's state and i. So a node
-//! costs about 80 ns, and how many are below it cannot be told.
+//! A node is a SHA-1 state and its depth. Its random value, taken from the state, determines how
+//! many children it has, and child i's state is the SHA-1 of the parent's state and i. So a node
+//! costs about 80 ns, and the size of its subtree cannot be predicted.
 
 use sha1::{Digest, Sha1};
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
-/// How many children a node may have, except for the root of a binomial tree.
+/// The largest number of children of a node, except for the root of a binomial tree.
 const MOST_CHILDREN: f64 = 100.0;
 
 /// How the branching factor of a geometric tree depends on the depth.
@@ -30,7 +30,7 @@ pub enum Shape {
     Exponential,
     /// It rises and falls, up to five times the depth limit.
     Cyclic,
-    /// It stays, up to the depth limit.
+    /// It is constant, up to the depth limit.
     Fixed,
 }
 
@@ -44,7 +44,7 @@ const T2L: UtsTree = UtsTree::geometric(Shape::Cyclic, 23, 7.0, 220);
 const T3L: UtsTree = UtsTree::binomial(2000.0, 0.200_014, 5, 7);
 const T1XL: UtsTree = UtsTree::geometric(Shape::Fixed, 15, 4.0, 29);
 
-/// Which tree.
+/// The parameters of a tree.
 ///
 /// ```
 /// use locksley_workload::{Shape, UtsTree};
@@ -62,7 +62,7 @@ pub struct UtsTree {
     shape: Shape,
     /// q: the probability that a node of a binomial tree has children.
     q: f64,
-    /// m: how many it has then.
+    /// m: the number of its children then.
     m: u32,
     /// r: the seed.
     seed: u32,
@@ -77,7 +77,7 @@ enum Kind {
 }
 
 impl UtsTree {
-    /// The root alone, and its size.
+    /// A tree that has only a root, and its size.
     pub(crate) const SMALLEST: (UtsTree, Size) = (
         UtsTree::binomial(0.0, 0.0, 0, 0),
         Size {
@@ -87,7 +87,8 @@ impl UtsTree {
         },
     );
 
-    /// A tree whose root has b children and every other node m with probability q, or none.
+    /// Creates a tree whose root has b children; every other node has m children with probability
+    /// q, otherwise none.
     pub const fn binomial(branching: f64, q: f64, m: u32, seed: u32) -> UtsTree {
         UtsTree {
             kind: Kind::Binomial,
@@ -100,8 +101,8 @@ impl UtsTree {
         }
     }
 
-    /// A tree whose numbers of children are distributed geometrically; the shape and the depth
-    /// limit say with what mean, which is b at the root.
+    /// Creates a tree whose numbers of children are distributed geometrically. The mean is b at the
+    /// root; elsewhere the shape and the depth limit determine it.
     pub const fn geometric(shape: Shape, depth: u32, branching: f64, seed: u32) -> UtsTree {
         UtsTree {
             kind: Kind::Geometric,
@@ -114,7 +115,7 @@ impl UtsTree {
         }
     }
 
-    /// A geometric tree down to half of the depth limit, with binomial trees below.
+    /// Creates a geometric tree down to half of the depth limit, with binomial trees below.
     pub const fn hybrid(
         shape: Shape,
         depth: u32,
@@ -134,12 +135,12 @@ impl UtsTree {
         }
     }
 
-    /// The trees of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL.
+    /// Returns a tree of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L or T1XL.
     pub fn named(name: &str) -> Option<UtsTree> {
         UtsTree::published(name).map(|(tree, _)| tree)
     }
 
-    /// A tree of the literature, and its size as published with the benchmark.
+    /// Returns a tree of the literature, and its size as published with the benchmark.
     ///
     /// ```
     /// use locksley_workload::UtsTree;
@@ -168,7 +169,7 @@ impl UtsTree {
         Some((tree, size))
     }
 
-    /// The root.
+    /// Returns the root.
     ///
     /// ```
     /// use locksley_workload::UtsTree;
@@ -186,7 +187,7 @@ impl UtsTree {
         }
     }
 
-    /// How many children a node has.
+    /// Returns the number of children of a node.
     ///
     /// ```
     /// use locksley_workload::UtsTree;
@@ -213,7 +214,7 @@ impl UtsTree {
         }
     }
 
-    /// B(h): the mean number of children of a geometric tree's node.
+    /// Returns B(h), the mean number of children of a geometric tree's node.
     fn branching_at(&self, depth: u32) -> f64 {
         let (b, h, d) = (self.branching, f64::from(depth), f64::from(self.depth));
         match self.shape {
@@ -228,7 +229,7 @@ impl UtsTree {
     }
 }
 
-/// A node of a tree: all there is to know of what is below it.
+/// A node of a tree. It determines the whole subtree below it.
 ///
 /// ```
 /// use locksley_workload::{UtsNode, UtsTree};
@@ -245,12 +246,12 @@ pub struct UtsNode {
 }
 
 impl UtsNode {
-    /// How far it is from the root.
+    /// Returns the distance from the root.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// The child with this number; the tree says how many [children](UtsTree::children) there are.
+    /// Returns the child with this number; see [`UtsTree::children`] for how many there are.
     pub fn child(&self, number: u32) -> UtsNode {
         let mut sha = Sha1::new();
         sha.update(self.state);
@@ -261,7 +262,7 @@ impl UtsNode {
         }
     }
 
-    /// A number in [0, 1), from the last word of the state.
+    /// Returns a number in [0, 1), from the last word of the state.
     fn random(&self) -> f64 {
         let [.., a, b, c, d] = self.state;
         let value = u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff;
@@ -269,7 +270,7 @@ impl UtsNode {
     }
 }
 
-/// What a search finds out.
+/// The result of a search.
 ///
 /// ```
 /// use locksley_workload::{Size, Uts, UtsTree};
@@ -281,11 +282,11 @@ impl UtsNode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Size {
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: u64,
-    /// How deep the deepest one is; the root's depth is zero.
+    /// Depth of the deepest node; the root's is zero.
     pub depth: u32,
-    /// How many of them have no children.
+    /// Number of nodes without children.
     pub leaves: u64,
 }
 
@@ -317,13 +318,13 @@ pub struct Uts {
 }
 
 impl Uts {
-    /// Searches the tree once, without recursion, to know what must come out.
+    /// Creates a search. Searches the tree once, without recursion, for the expected result.
     pub fn new(tree: UtsTree) -> Uts {
         Uts::within(tree, u64::MAX, u32::MAX).0
     }
 
-    /// The same, and whether the tree has at most this many nodes and levels below the root. If
-    /// not, it is searched up to there only.
+    /// Like [`new`](Uts::new); also returns `true` if the tree has at most this many nodes and
+    /// levels below the root. If not, it is searched only up to there.
     ///
     /// ```
     /// use locksley_workload::{Uts, UtsTree};
@@ -350,7 +351,7 @@ impl Uts {
         (Uts::known(tree, expected), ended)
     }
 
-    /// A tree whose size is known.
+    /// Creates a search of a tree whose size is known.
     ///
     /// ```
     /// use locksley_workload::{Uts, UtsTree};
@@ -366,7 +367,7 @@ impl Uts {
         }
     }
 
-    /// What must come out.
+    /// Returns the expected result.
     pub fn size(&self) -> Size {
         self.expected
     }

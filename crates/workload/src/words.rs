@@ -1,9 +1,9 @@
-//! How often each word of a text occurs: map and reduce with hash tables.
+//! Counts how often each word of a text occurs: map and reduce with hash tables.
 //!
-//! The text is halved, at a space, down to pieces that are counted one by one; two tables are put
-//! together by adding the smaller one to the larger one. As in natural texts a few words
-//! are very frequent and most are rare, so the tables of large pieces have much in common, and the
-//! last steps of the reduction are the largest.
+//! The text is halved, at white space, down to pieces that are counted serially. Two tables are
+//! merged by adding the smaller one to the larger one. As in natural texts a few words are very
+//! frequent and most are rare, so the tables of large pieces have much in common, and the last
+//! steps of the reduction are the largest.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::{below, split_mix};
 
-/// Pieces of up to this many bytes are counted in series: some ten microseconds.
+/// Pieces of up to this many bytes are counted serially: some ten microseconds.
 const GRAIN: usize = 4096;
 
 /// Counts the words of a generated text. An operation is a word of it.
@@ -28,13 +28,13 @@ const GRAIN: usize = 4096;
 pub struct Words {
     text: String,
     words: u64,
-    /// Counted while the text was written.
+    /// The counts, from when the text was generated.
     expected: Vec<(String, u64)>,
 }
 
 impl Words {
-    /// A text of that many words from a vocabulary of that many, at least one; the seed says which.
-    /// The word of rank r occurs about in proportion to 1/r, as Zipf's law has it.
+    /// Creates a pseudo-random text of `words` words from a vocabulary of `vocabulary` words, at
+    /// least one. The word of rank r occurs about in proportion to 1/r (Zipf's law).
     pub fn new(words: u64, vocabulary: u32, seed: u64) -> Words {
         let mut state = seed;
         let vocabulary = invent(vocabulary.max(1) as usize, &mut state);
@@ -44,7 +44,7 @@ impl Words {
             let rank = rank(vocabulary.len(), &mut state);
             counts[rank] += 1;
             text.push_str(&vocabulary[rank]);
-            // Now and then two spaces, or the end of a line.
+            // Sometimes two spaces, or the end of a line.
             text.push_str(["  ", "\n", " ", " ", " "][below(5, &mut state) as usize]);
         }
         let counted = vocabulary.into_iter().zip(counts);
@@ -57,20 +57,20 @@ impl Words {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// Different words of a few syllables.
+/// Creates a vocabulary of different words of a few syllables.
 fn invent(vocabulary: usize, state: &mut u64) -> Vec<String> {
     const FIRST: &[u8] = b"bdfghklmnprstvwz";
     const SECOND: &[u8] = b"aeiou";
     (0..vocabulary)
         .map(|mut number| {
             let mut word = String::new();
-            // The number in the base of the syllables, so that no two words are equal.
+            // The number in base `syllables`, so that no two words are equal.
             let syllables = FIRST.len() * SECOND.len();
             loop {
                 let syllable = number % syllables;
@@ -81,14 +81,14 @@ fn invent(vocabulary: usize, state: &mut u64) -> Vec<String> {
                     break;
                 }
             }
-            // Endings make the lengths differ; none of them is a syllable.
+            // Endings vary the lengths; none of them is a syllable.
             word.push_str(["", "x", "xx", "xxx"][(split_mix(state) >> 62) as usize]);
             word
         })
         .collect()
 }
 
-/// A rank below the size of the vocabulary, small ones more often: the inverse of Zipf's
+/// Returns a rank below the size of the vocabulary, small ones more often: the inverse of Zipf's
 /// distribution, approximately.
 fn rank(vocabulary: usize, state: &mut u64) -> usize {
     let unit = (split_mix(state) >> 11) as f64 / (1_u64 << 53) as f64;
@@ -170,7 +170,8 @@ impl<'t> Task for Count<'t> {
     }
 }
 
-/// Cuts a text at the first white space from its middle on, if it is long enough and there is one.
+/// Cuts a text at the first white space from its middle on. Returns `None` if the text is short or
+/// there is no such place.
 fn halves(text: &str) -> Option<(&str, &str)> {
     if text.len() <= GRAIN {
         return None;

@@ -1,4 +1,5 @@
-//! Every program of the catalogue, run small by several runtimes and checked; and its texts.
+//! Tests of every program of the catalogue at a small size on several runtimes, and of the text
+//! form.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley_workload::catalog::{self, Scale, Spec, SpecError, Values, Visitor};
 use locksley_workload::{Affine, Fork, Integral, Mismatch, Program, Serial, Size, Spawned, Task};
 
-/// Each program at a size that takes milliseconds without optimisation.
+/// Texts of each program at a size that takes milliseconds without optimisation.
 const SMALL: &[&str] = &[
     "fib:n=16",
     "integrate:9",
@@ -56,7 +57,8 @@ const SMALL: &[&str] = &[
     "pi:intervals=20000",
 ];
 
-/// Trees of the literature are too large without optimisation.
+/// Returns the specs in `SMALL`, without trees of the literature if they would take too long
+/// without optimisation.
 fn small() -> impl Iterator<Item = Spec> {
     let fit = |text: &&&str| !text.starts_with("uts:T") || cfg!(not(debug_assertions));
     SMALL
@@ -108,7 +110,7 @@ fn every_program_is_right_in_series() {
     }
 }
 
-/// A thread for each fork, as long as there are not too many.
+/// A fork that starts a thread, as long as there are not too many.
 #[derive(Clone, Copy)]
 struct Threads<'a>(&'a AtomicUsize);
 
@@ -217,8 +219,8 @@ fn every_program_is_right_in_a_pool() {
     }
 }
 
-/// A wrong result is found out. Where the result is a value, it is changed; where it is in the
-/// program, the task is not run.
+/// Checks a wrong result. If the result is a value, it is changed; if it is in the program, the
+/// task is not run.
 struct Wrong;
 
 impl Visitor for Wrong {
@@ -233,7 +235,7 @@ impl Visitor for Wrong {
     }
 }
 
-/// Changes a value as little as possible.
+/// Changes a value slightly. Returns `false` if there is no value.
 fn spoil(output: &mut dyn Any) -> bool {
     if let Some(number) = output.downcast_mut::<u64>() {
         *number ^= 1;

@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// A file, and what a reader can check.
+/// A file, and data by which a reader can check it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reference {
     pub(crate) path: PathBuf,
     pub(crate) numbers: u64,
-    /// The sum of all numbers, which wraps.
+    /// Wrapping sum of all numbers.
     pub(crate) sum: u64,
 }
 
 impl Reference {
-    /// The numbers from one place to another.
+    /// Returns the numbers in a range.
     fn read(&self, from: u64, to: u64) -> io::Result<impl Iterator<Item = io::Result<u64>>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(8 * from))?;
@@ -29,7 +29,7 @@ impl Reference {
         }))
     }
 
-    /// Checks that this has the numbers of another file, in order.
+    /// Checks that this file has the numbers of another one, in order.
     pub(crate) fn check(&self, of: &Reference) -> io::Result<()> {
         let (mut last, mut sum) = (0, 0_u64);
         for number in self.read(0, self.numbers)? {
@@ -46,8 +46,7 @@ impl Reference {
     }
 }
 
-/// Writes a file as a whole or not at all. Another process that writes the same file writes the
-/// same numbers.
+/// Writes a file atomically. Another process that writes the same file writes the same numbers.
 fn write(path: &Path, numbers: impl Iterator<Item = io::Result<u64>>) -> io::Result<Reference> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let unique = format!(
@@ -74,7 +73,7 @@ fn write(path: &Path, numbers: impl Iterator<Item = io::Result<u64>>) -> io::Res
     })
 }
 
-/// A file of so many numbers in disorder.
+/// Creates a file with this many unsorted numbers.
 pub(crate) fn made(folder: &Path, numbers: u64) -> io::Result<Reference> {
     fs::create_dir_all(folder)?;
     let disorder = |number: u64| {
@@ -88,7 +87,7 @@ pub(crate) fn made(folder: &Path, numbers: u64) -> io::Result<Reference> {
     )
 }
 
-/// Sorts a piece of a file into a file of its own, whose name says what is in it.
+/// Sorts a piece of a file into a file of its own, named after the range.
 pub(crate) fn sort_piece(file: &Reference, from: u64, to: u64) -> io::Result<Reference> {
     let mut numbers = file.read(from, to)?.collect::<io::Result<Vec<u64>>>()?;
     numbers.sort_unstable();
@@ -126,7 +125,7 @@ pub(crate) fn merge(inputs: &[Reference]) -> io::Result<Reference> {
     Ok(merged)
 }
 
-/// Deletes all files of a folder but these.
+/// Deletes all files of a folder except these.
 pub(crate) fn clean(folder: &Path, but: &[&Reference]) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,6 +1,6 @@
-//! Inputs and results that are larger than a task or a result may be: they are files, and tasks
-//! carry references to them. Here a file of numbers is sorted: pieces of it become sorted files, in
-//! tasks; a continuation merges them, two at a time.
+//! Inputs and results that exceed the size limits: they are files, and tasks carry references to
+//! them. This example sorts a file of numbers: tasks sort pieces of it into files, and a
+//! continuation merges these, two at a time.
 //!
 //! ```text
 //! cargo run --release -p locksley-cluster --example by_reference -- here /tmp/numbers 10000000
@@ -10,12 +10,12 @@
 //! target/release/examples/by_reference sort /shared/numbers 10000000
 //! ```
 //!
-//! The folder must be one that all workers see at the same path. What makes it right though tasks
-//! may be run twice, or at the same time by a worker that was taken for dead:
+//! All workers must see the folder at the same path. Tasks may run twice, even at the same time if
+//! a worker was wrongly considered dead. The result is right nevertheless, because:
 //!
-//! - a file's name says what is in it, and depends on nothing else, so that a second run makes the
-//!   same file;
-//! - a file is written under another name and renamed when it is whole;
+//! - the name of a file describes its content and depends on nothing else, so that a second run
+//!   makes the same file;
+//! - a file is written under another name, and renamed when it is complete;
 //! - files that were inputs are deleted by the submitter, when the job is over, and not by tasks.
 
 mod files;
@@ -44,7 +44,7 @@ impl Reduce for Files {
     }
 }
 
-/// Sorts the numbers of a file from one place to another.
+/// Sorts a range of the numbers of a file.
 #[derive(Clone, Serialize, Deserialize)]
 struct Sort {
     file: Reference,
@@ -52,13 +52,13 @@ struct Sort {
     to: u64,
 }
 
-/// Merges what two tasks have sorted.
+/// Merges the files of two tasks.
 #[derive(Serialize, Deserialize)]
 struct Merge;
 
 impl Task for Sort {
     const KIND: &'static str = "sort";
-    /// A disk that is full, or a share that is away, may be all right a little later.
+    /// A full disk or an unavailable share may recover a little later.
     const POLICY: Policy = Policy::new().back_off(
         std::time::Duration::from_secs(1),
         std::time::Duration::from_secs(60),
@@ -73,7 +73,7 @@ impl Task for Sort {
             tasks.spawn_all([left, right]).then(Merge);
             return Files::identity();
         }
-        // A panic is a try that failed: the task is tried again.
+        // A panic is a failed try: the task is tried again.
         let sorted = sort_piece(&self.file, self.from, self.to);
         Files(vec![sorted.unwrap_or_else(|error| panic!("{error}"))])
     }
@@ -104,7 +104,7 @@ fn first(file: &Reference) -> Sort {
     }
 }
 
-/// Checks the result, keeps it, and deletes what tasks have left.
+/// Checks the result, keeps it, and deletes the intermediate files of tasks.
 fn finish(folder: &Path, file: &Reference, files: Files) -> Result<(), Box<dyn Error>> {
     let [sorted] = &files.0[..] else {
         return Err(format!("{} files instead of one", files.0.len()).into());
@@ -142,7 +142,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             finish(folder, &file, files)
         }
         _ => {
-            Err("say `here FOLDER NUMBERS`, or, with the feature redis, `worker` or `sort`".into())
+            Err("usage: here FOLDER NUMBERS | worker | sort FOLDER NUMBERS (feature redis)".into())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Eight mebibytes, where a task and a result may have a few kilobytes.
+//! Sorts eight mebibytes, with limits of a few kilobytes for tasks and results.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use locksley_cluster::{Build, Program, Sum, Task, Tasks};
 use serde::{Deserialize, Serialize};
 
-/// Changes whenever `Count` or the result changes: workers take tasks of their own build only, and
-/// ranks of other builds end the job.
+/// The build number. Change the text whenever `Count` or the result changes: workers take tasks of
+/// their own build only, and ranks of other builds end the job.
 pub(crate) fn build() -> Build {
     Build::named("leaves 1")
 }

@@ -8,24 +8,24 @@
 //!     notes.txt                                   ignored: neither .jpg nor .jpeg nor .png
 //! ```
 //!
-//! [`Folders`] are listed, with those below them, and spawn [`Files`] for their images. Both split
-//! where tasks are [wanted](locksley_cluster::Tasks::wanted). The folders are those of a file
-//! system that all hosts share, under the same paths.
+//! A [`Folders`] task lists folders and those below them, and spawns [`Files`] tasks for their
+//! images. Both split where tasks are [wanted](locksley_cluster::Tasks::wanted). The folders are on
+//! a file system that all hosts share, under the same paths.
 //!
-//! **Resumable.** A thumbnail that is there, not older than its image, and of the right size, is
-//! left as it is. So a run that was cut off is started again, and goes on; and a task that runs
+//! **Resumable.** A thumbnail that exists, is not older than its image, and has the right size, is
+//! left as it is. So an interrupted run can be started again, and continues; and a task that runs
 //! twice, or on two hosts at once, does no harm.
 //!
-//! **Never half a thumbnail.** It is written under another name (`.locksley-*.part`), flushed to
-//! the disk, and renamed. What a killed process left under such a name is removed by a later run,
-//! when it is an hour old.
+//! **Never half a thumbnail.** A thumbnail is written under another name (`.locksley-*.part`),
+//! flushed to the disk, and renamed. A later run removes such files of killed processes when they
+//! are an hour old.
 //!
-//! **One bad image is not the end.** What cannot be read as an image is named in the result
-//! ([`Made::broken`]), and so is what could not be written ([`Made::unwritten`]): of that the rest
-//! of the task is left, since the next one would hardly fare better.
+//! **One bad image is not the end.** Files that cannot be read as images are named in the result
+//! ([`Made::broken`]), and so are thumbnails that could not be written ([`Made::unwritten`]). After
+//! a failed write the rest of the task is left, since the next write would hardly succeed.
 //!
-//! Links to images are followed, links to folders are not, since these may lead round in circles.
-//! Names with a dot in front are ignored.
+//! Links to images are followed. Links to folders are not, since they may form cycles. Names with a
+//! leading dot are ignored.
 
 use std::ffi::OsString;
 use std::fs;
@@ -40,40 +40,39 @@ use locksley_cluster::{Program, Task, Tasks};
 use crate::made::Made;
 use crate::picture::{self, Done, Trouble};
 
-/// How many images, or folders, a task has when it is spawned: with names of common length, some
-/// kilobytes.
+/// Number of images, or most folders, of a task when it is spawned: some kilobytes with names of
+/// common length.
 const CHUNK: usize = 256;
 
-/// How many tasks a folder's images become at most: those of a huge folder have more images
-/// instead.
+/// Most tasks for the images of a folder: tasks of a huge folder have more images instead.
 const MOST_CHUNKS: usize = 1024;
 
 /// The largest thumbnail, in pixels: larger than any screen.
 pub(crate) const LARGEST: u32 = 16_384;
 
-/// When a file that was being written is certainly not being written any more.
+/// Age at which a partial file is certainly not being written any more.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// What is to be done: from where to where, and how large.
+/// The parameters of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Batch {
-    // Not paths: of these only those in UTF-8 can be serialised.
+    // `OsString` and not `PathBuf`, since serde serialises only paths in UTF-8.
     input: OsString,
     output: OsString,
     size: u32,
 }
 
-/// Why there can be no such batch.
+/// The error for parameters that are refused.
 #[derive(Debug)]
 #[non_exhaustive]
 pub(crate) enum Refused {
-    /// There is no folder to read.
+    /// The input folder cannot be read.
     Input(PathBuf, io::Error),
-    /// There is no folder to write to, and none can be made.
+    /// The output folder does not exist and cannot be created, or cannot be written to.
     Output(PathBuf, io::Error),
-    /// One of the folders lies in the other one.
+    /// One of the folders is inside the other one.
     Nested(PathBuf, PathBuf),
-    /// The size makes no sense.
+    /// The size is out of range.
     Size(u32),
 }
 
@@ -91,7 +90,7 @@ impl std::fmt::Display for Refused {
                 let (outer, inner) = (outer.display(), inner.display());
                 write!(
                     f,
-                    "{inner} lies in {outer}, and thumbnails would mix with images: give folders apart"
+                    "{inner} is inside {outer}: thumbnails would mix with images; use separate folders"
                 )
             }
             Refused::Size(size) => {
@@ -104,12 +103,12 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Batch {
-    /// Thumbnails of all images below a folder, each at most `size` pixels wide and high. The
-    /// output folder is made if need be.
+    /// Creates a batch that makes thumbnails of all images below a folder, each at most `size`
+    /// pixels wide and high. The output folder is created if need be.
     ///
     /// # Errors
     ///
-    /// If there is nothing to read from, or nowhere to write to, or the one lies in the other.
+    /// If the input cannot be read, the output cannot be written, or one is inside the other.
     pub(crate) fn new(input: &Path, output: &Path, size: u32) -> Result<Batch, Refused> {
         if !(1..=LARGEST).contains(&size) {
             return Err(Refused::Size(size));
@@ -118,7 +117,7 @@ impl Batch {
         fs::read_dir(input).map_err(unread)?;
         let from = fs::canonicalize(input).map_err(unread)?;
         let unwritten = |error| Refused::Output(output.to_owned(), error);
-        // Looked at before anything is made.
+        // Checked before anything is created.
         let target = std::path::absolute(output).map_err(unwritten)?;
         let to = fs::canonicalize(nearest_there(&target)).map_err(unwritten)?;
         if to.starts_with(&from) {
@@ -137,7 +136,7 @@ impl Batch {
         })
     }
 
-    /// The task to begin with.
+    /// Returns the first task.
     pub(crate) fn whole(&self) -> Folders {
         Folders {
             batch: self.clone(),
@@ -145,7 +144,7 @@ impl Batch {
         }
     }
 
-    /// Where the thumbnails of a folder go: it is made if need be.
+    /// Returns the folder of the thumbnails of a folder, which is created if need be.
     fn target(&self, path: &Path) -> io::Result<PathBuf> {
         let folder = Path::new(&self.output).join(path);
         fs::create_dir_all(&folder)?;
@@ -158,7 +157,7 @@ impl Batch {
     }
 }
 
-/// The part of a path that exists.
+/// Returns the longest part of a path that exists.
 fn nearest_there(path: &Path) -> &Path {
     let there = |path: &&Path| fs::symlink_metadata(path).is_ok();
     path.ancestors().find(there).unwrap_or(path)
@@ -168,7 +167,7 @@ fn nearest_there(path: &Path) -> &Path {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Folders {
     batch: Batch,
-    /// Below the input folder.
+    /// Relative to the input folder.
     paths: Vec<OsString>,
 }
 
@@ -176,9 +175,9 @@ pub(crate) struct Folders {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Files {
     batch: Batch,
-    /// Below the input folder.
+    /// Relative to the input folder.
     path: OsString,
-    /// The last one comes first.
+    /// Names in reverse order: the task pops them from the end.
     names: Vec<OsString>,
 }
 
@@ -191,7 +190,7 @@ impl Task for Folders {
         let mut made = Made::default();
         while !tasks.cancelled() {
             if paths.len() > 1 && tasks.wanted() {
-                // Not more than fit into a message, however many there are.
+                // No more than fit into a message, however many there are.
                 let half = paths.len().div_ceil(2).min(CHUNK);
                 tasks.spawn(Folders {
                     batch: batch.clone(),
@@ -217,12 +216,12 @@ impl Task for Folders {
     }
 }
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Default)]
 struct Listing {
-    /// Below the input folder, in order.
+    /// Folders relative to the input folder, in order.
     folders: Vec<OsString>,
-    /// Of images, in reverse order.
+    /// Names of images, in reverse order.
     names: Vec<OsString>,
 }
 
@@ -250,8 +249,8 @@ impl Listing {
         } else if !picture::is_named_so(Path::new(&name)) {
             made.ignored += 1;
         } else {
-            // A link's end is looked at, and what is neither file nor link, such as a pipe, is not
-            // opened.
+            // The target of a link is examined, and entries that are not files, such as pipes, are
+            // not opened.
             match fs::metadata(entry.path()) {
                 Ok(end) if end.is_file() => self.names.push(name),
                 Ok(_) => made.ignored += 1,
@@ -262,7 +261,7 @@ impl Listing {
     }
 }
 
-/// Removes what processes that were killed left in an output folder.
+/// Removes files that killed processes left in an output folder.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -271,7 +270,7 @@ fn sweep(folder: &Path) {
         let written = entry.metadata().and_then(|metadata| metadata.modified());
         let age = written.ok().and_then(|written| written.elapsed().ok());
         if picture::is_part(&entry.file_name()) && age.is_some_and(|age| age > STALE) {
-            // If it fails, nothing is lost but the space.
+            // If removal fails, only space is lost.
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -316,7 +315,7 @@ impl Task for Files {
 }
 
 impl Files {
-    /// Takes the half off that would come last.
+    /// Splits off the half that would be processed last.
     fn split(&mut self) -> Files {
         let half = self.names.len() / 2;
         Files {
@@ -327,7 +326,7 @@ impl Files {
     }
 }
 
-/// The program: folders and files.
+/// Returns the program, which has the kinds `Folders` and `Files`.
 pub(crate) fn program() -> Program<Made> {
     Program::new("thumbnails").with::<Folders>().with::<Files>()
 }

@@ -1,4 +1,4 @@
-//! What came of a batch.
+//! The result of a batch.
 
 use std::fmt;
 use std::path::Path;
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use locksley_cluster::Reduce;
 use locksley_cluster::leases::plain;
 
-/// How many complaints are kept: enough to see what is wrong.
+/// Most complaints that are kept: enough to see what is wrong.
 const KEPT: usize = 100;
 
-/// How many letters of a reason are kept.
+/// Most letters of a reason that are kept.
 const REASON: usize = 300;
 
-/// What came of a batch, or of a part of it.
+/// The result of a batch, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Made {
-    /// How many thumbnails were made.
+    /// Number of thumbnails that were made.
     pub(crate) made: u64,
-    /// How many were there already.
+    /// Number of thumbnails that existed.
     pub(crate) there: u64,
-    /// How many files are no images by their names, or no files.
+    /// Number of entries that are not images by their names, or not files.
     pub(crate) ignored: u64,
     /// Images, or folders, that could not be read.
     pub(crate) broken: Complaints,
     /// Thumbnails that could not be written.
     pub(crate) unwritten: Complaints,
-    /// How many images have no thumbnail since one could not be written.
+    /// Number of images without a thumbnail because writing failed.
     pub(crate) left: u64,
 }
 
@@ -46,21 +46,21 @@ impl Reduce for Made {
     }
 }
 
-/// What went wrong with files: how often, and the first ones by name, up to a hundred.
+/// Complaints about files: their number, and the first ones by name, up to a hundred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Complaints {
-    /// How many there are.
+    /// Number of complaints.
     pub(crate) count: u64,
-    /// The first ones of them, sorted.
+    /// The first ones, sorted.
     pub(crate) first: Vec<Complaint>,
 }
 
-/// What went wrong with a file.
+/// A complaint about a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Complaint {
-    /// Which.
+    /// Path of the file.
     pub(crate) path: String,
-    /// What went wrong.
+    /// Reason.
     pub(crate) why: String,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Complaint {
 }
 
 impl Complaints {
-    /// Adds one.
+    /// Adds a complaint.
     pub(super) fn add(&mut self, path: &Path, why: impl fmt::Display) {
         let path = path.display().to_string();
         let why = why.to_string().chars().take(REASON).collect();
@@ -81,8 +81,8 @@ impl Complaints {
         });
     }
 
-    /// The first ones of both: so it does not matter which of them comes first, nor how they are
-    /// grouped.
+    /// Keeps the first ones of both, so that the result depends neither on the order nor on the
+    /// grouping.
     fn combine(&mut self, mut other: Complaints) {
         self.count += other.count;
         self.first.append(&mut other.first);

@@ -1,11 +1,12 @@
-//! Thumbnails of all images below a folder: a batch over files that can be cut off and goes on.
+//! Thumbnails of all images below a folder: a batch over files that can be interrupted and resumed.
 //!
 //! ```text
 //! cargo run --release -p locksley-cluster --example thumbnails -- photos small 256
 //! ```
 //!
-//! Arguments: the folder of the images, that of the thumbnails, and how wide and high they are at
-//! most. The program runs in one process here; its tasks would run on ranks or leases as they are.
+//! Arguments: the folder of the images, that of the thumbnails, and the largest width and height of
+//! a thumbnail. The program runs in one process here; its tasks would run on ranks or leases
+//! unchanged.
 
 mod batch;
 mod made;
@@ -29,7 +30,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let pool = locksley::Pool::builder().build()?;
     let (made, _) = Local::new(pool, &batch::program()).run([batch.whole()])?;
     println!(
-        "{} made, {} were there, {} of images that cannot be read; {} other files",
+        "{} made, {} up to date, {} unreadable; {} other files",
         made.made, made.there, made.broken.count, made.ignored
     );
     for complaint in made.broken.first.iter().chain(&made.unwritten.first) {

@@ -12,18 +12,18 @@ use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 
-/// How large an image may be in memory, in bytes: that of a camera with 100 megapixels is 300 MB. A
-/// small file can say that it holds a gigantic image.
+/// Largest image in memory, in bytes: that of a camera with 100 megapixels takes 300 MB. A small
+/// file can claim to contain a gigantic image.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// As good as thumbnails of common programs.
+/// JPEG quality, like that of thumbnails of common programs.
 const QUALITY: u8 = 85;
 
-/// What was done.
+/// The outcome for an image.
 pub(crate) enum Done {
     /// The thumbnail was made.
     Made,
-    /// It was there.
+    /// The thumbnail existed.
     There,
 }
 
@@ -35,12 +35,12 @@ pub(crate) enum Trouble {
     Unwritten(String),
 }
 
-/// Returns `true` if a file of this name is taken for an image.
+/// Returns `true` if a file of this name is considered an image.
 pub(crate) fn is_named_so(name: &Path) -> bool {
     format(name).is_some()
 }
 
-/// The format of a thumbnail of this name.
+/// Returns the format of a thumbnail of this name.
 fn format(name: &Path) -> Option<ImageFormat> {
     let extension = name.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {
@@ -50,9 +50,9 @@ fn format(name: &Path) -> Option<ImageFormat> {
     }
 }
 
-/// Makes a thumbnail, unless it is there.
+/// Makes a thumbnail, unless it exists.
 pub(crate) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, Trouble> {
-    // A decoder that panics on bad data is as good as one that reports them.
+    // A decoder that panics on bad data is treated like one that reports them.
     let small = catch_unwind(AssertUnwindSafe(|| shrink(source, target, size)));
     let small = small.unwrap_or_else(|_| Err("the decoder panicked".to_owned()));
     match small.map_err(Trouble::Broken)? {
@@ -63,7 +63,7 @@ pub(crate) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, Trou
     }
 }
 
-/// The thumbnail's bytes, or nothing if it is there.
+/// Returns the thumbnail's bytes; `None` if it exists.
 fn shrink(source: &Path, target: &Path, size: u32) -> Result<Option<Vec<u8>>, String> {
     let said = |error: image::ImageError| error.to_string();
     let reader = reader(source).map_err(|error| error.to_string())?;
@@ -90,12 +90,12 @@ fn shrink(source: &Path, target: &Path, size: u32) -> Result<Option<Vec<u8>>, St
     encode(&small, target).map(Some).map_err(said)
 }
 
-/// A reader that goes by what is in the file, not by its name.
+/// Returns a reader that detects the format by content, not by name.
 fn reader(path: &Path) -> io::Result<ImageReader<io::BufReader<File>>> {
     ImageReader::open(path)?.with_guessed_format()
 }
 
-/// How large a thumbnail is: as the image, or smaller, with the same proportions.
+/// Returns the size of a thumbnail: that of the image, or smaller with the same proportions.
 fn fit((width, height): (u32, u32), size: u32) -> (u32, u32) {
     let longer = width.max(height);
     if longer <= size {
@@ -109,7 +109,7 @@ fn fit((width, height): (u32, u32), size: u32) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// A size after the image was turned as its camera said.
+/// Returns the size after the image was turned according to its orientation.
 fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
     match orientation {
         Orientation::Rotate90
@@ -120,7 +120,7 @@ fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
     }
 }
 
-/// Returns `true` if there is a thumbnail that is not older than its image, and of this size.
+/// Returns `true` if there is a thumbnail of this size that is not older than its image.
 fn is_there(source: &Path, target: &Path, dimensions: (u32, u32)) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let (Ok(before), Ok(after)) = (changed(source), changed(target)) else {
@@ -130,7 +130,7 @@ fn is_there(source: &Path, target: &Path, dimensions: (u32, u32)) -> bool {
     after >= before && matches!(found, Ok(Ok(found)) if found == dimensions)
 }
 
-/// The image in the format that the name says, with 8 bits for each colour.
+/// Encodes the image in the format of the target's name, with 8 bits for each colour.
 fn encode(image: &DynamicImage, target: &Path) -> Result<Vec<u8>, image::ImageError> {
     let mut bytes = Cursor::new(Vec::new());
     let (coloured, clear) = (image.color().has_color(), image.color().has_alpha());
@@ -149,12 +149,13 @@ fn encode(image: &DynamicImage, target: &Path) -> Result<Vec<u8>, image::ImageEr
     Ok(bytes.into_inner())
 }
 
-/// A file that is being written, and gone if that comes to nothing.
+/// A file that is being written, which is removed if it is not completed.
 struct Part(PathBuf);
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // After the rename it is not there, and otherwise a later run removes it.
+        // After the rename the file does not exist any more; if removal fails, a later run removes
+        // it.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -162,14 +163,14 @@ impl Drop for Part {
 const PREFIX: &[u8] = b".locksley-";
 const SUFFIX: &[u8] = b".part";
 
-/// Returns `true` if it is the name of a file that is being written.
+/// Returns `true` if this is the name of a file that is being written.
 pub(crate) fn is_part(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
 impl Part {
-    /// A new file, of a name that no other thread, process or host has.
+    /// Creates a file with a name that no other thread, process or host uses.
     fn create(folder: &Path) -> io::Result<(File, Part)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -186,8 +187,8 @@ impl Part {
     }
 }
 
-/// Writes a file at once: a reader sees nothing, or what was there before, or all of it, even
-/// after a power cut.
+/// Writes a file atomically: a reader sees nothing, or the previous content, or the complete file,
+/// even after a power cut.
 fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = target.parent().unwrap_or(target);
     let (mut file, part) = Part::create(folder)?;
@@ -197,7 +198,7 @@ fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&part.0, target)
 }
 
-/// Fails if files cannot be made in this folder.
+/// Returns an error if files cannot be created in this folder.
 pub(crate) fn try_to_write(folder: &Path) -> io::Result<()> {
     Part::create(folder).map(drop)
 }

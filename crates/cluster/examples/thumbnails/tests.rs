@@ -1,4 +1,4 @@
-//! Thumbnails of folders with all that folders can have in them.
+//! Thumbnails of folders with all kinds of content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use locksley_cluster::{Local, Panicked};
 use crate::batch::{self, Batch, Refused};
 use crate::made::Made;
 
-/// A folder of its own for each test, which is gone afterwards.
+/// A temporary folder for a test, which is removed afterwards.
 struct Place(PathBuf);
 
 impl Place {
@@ -33,7 +33,7 @@ impl Place {
         self.0.join("out")
     }
 
-    /// An image of this size, in the format that its name says.
+    /// Creates an image of this size, in the format of its name.
     fn picture(&self, name: &str, width: u32, height: u32) {
         let path = self.input().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -44,13 +44,13 @@ impl Place {
         run(&self.input(), &self.output(), size).unwrap()
     }
 
-    /// How large a thumbnail is, all of which is read.
+    /// Returns the size of a thumbnail, after reading all of it.
     fn size(&self, name: &str) -> (u32, u32) {
         let thumbnail = image::open(self.output().join(name)).unwrap();
         (thumbnail.width(), thumbnail.height())
     }
 
-    /// All files of the output folder.
+    /// Returns all files of the output folder.
     fn thumbnails(&self) -> Vec<String> {
         let (mut files, mut folders) = (Vec::new(), vec![self.output()]);
         while let Some(folder) = folders.pop() {
@@ -137,8 +137,8 @@ fn an_image_that_lies_on_its_side_is_turned() {
     place.picture("side.jpg", 100, 50);
     let path = place.input().join("side.jpg");
     let mut bytes = fs::read(&path).unwrap();
-    // Behind the start of the image a segment with one entry: orientation (0x112), a short, one of
-    // them, 6.
+    // After the start of the image, a segment with one entry: orientation (0x112), a short, one
+    // value, 6.
     let mut exif = b"Exif\0\0MM\0*\0\0\0\x08\0\x01".to_vec();
     exif.extend([1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]);
     let mut segment = vec![0xff, 0xe1, 0, exif.len() as u8 + 2];
@@ -184,7 +184,7 @@ fn an_image_that_says_it_is_gigantic_is_broken() {
     assert!(why.contains("large") || why.contains("imit"), "{why}");
 }
 
-/// The checksum of a part of a PNG.
+/// Computes the checksum of a chunk of a PNG file.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc: u32, _| {
@@ -247,7 +247,7 @@ fn tasks_are_small_however_many_folders_there_are() {
     local.set_appetite(usize::MAX);
     local.submit(Box::new(batch.whole()));
     let mut largest = 0;
-    // The first one has begun, and spawns others.
+    // Wait until the first task has begun, and spawns others.
     while local.usage().added < 2 {
         std::thread::yield_now();
     }
@@ -334,7 +334,7 @@ fn folders_that_make_no_sense_are_refused() {
     assert!(matches!(error(&input, &inside), Refused::Nested(..)));
     assert!(!input.join("new").exists(), "nothing was made");
     let outside = error(&input.join("sub"), &input);
-    assert!(outside.to_string().contains("give folders apart"));
+    assert!(outside.to_string().contains("use separate folders"));
     fs::write(&output, "a file").unwrap();
     assert!(matches!(error(&input, &output), Refused::Output(..)));
     let below = error(&input, &output.join("below"));
@@ -362,7 +362,7 @@ fn what_a_killed_process_left_is_removed_when_it_is_old() {
     assert!(!old.exists() && young.exists());
 }
 
-/// The folder of the images, for a process that is going to be killed.
+/// Environment variable with the folder, for a process that is going to be killed.
 const VICTIM: &str = "LOCKSLEY_TEST_VICTIM";
 
 #[test]

@@ -11,19 +11,19 @@ use crate::task::Boxed;
 /// A deferred task of this process.
 pub(crate) struct Deferred<R> {
     continuation: Box<dyn Waits<R>>,
-    /// Where its result goes. Known when the task that made it has ended.
+    /// Slot that receives its result. It is known when the task that made it has ended.
     pub(crate) to: Option<Slot>,
-    /// What that task returned, if it handed its slot on.
+    /// Return value of that task, if the task passed its slot on.
     pub(crate) own: Option<R>,
     inputs: Vec<Option<R>>,
-    /// How many inputs are missing; and one more until the task has ended that made it.
+    /// Number of empty slots, plus one until the task that made it has ended.
     missing: usize,
-    /// That task, where it is kept who spawned whom.
+    /// That task in the lineage, if the process is tracked.
     pub(crate) creator: Option<Arc<Node<R>>>,
 }
 
 impl<R: Reduce> Deferred<R> {
-    /// A deferred task whose maker runs, with so many empty slots.
+    /// Creates a deferred task with `slots` empty slots. The task that makes it is still running.
     pub(crate) fn new(
         continuation: Box<dyn Waits<R>>,
         slots: usize,
@@ -58,7 +58,7 @@ impl<R: Reduce> Deferred<R> {
         }
     }
 
-    /// The task that made it has ended.
+    /// Notes that the task that made it has ended.
     pub(crate) fn close(&mut self) {
         self.missing -= 1;
     }
@@ -67,13 +67,13 @@ impl<R: Reduce> Deferred<R> {
         self.missing == 0
     }
 
-    /// The task, if it is ready.
+    /// Returns the task. It must be ready.
     pub(crate) fn into_task(self) -> Boxed<R> {
         let inputs = self.inputs.into_iter().flatten().collect();
         self.continuation.ready(self.own, inputs)
     }
 
-    /// The deferred task as a server keeps it.
+    /// Returns the deferred task in the form that a server stores.
     pub(crate) fn pack(&self, id: DeferredId) -> DeferredTask {
         let count = self.inputs.len();
         let mut front = encode(self.continuation.kind());
@@ -96,29 +96,29 @@ impl<R: Reduce> Deferred<R> {
     }
 }
 
-/// A deferred task as a server keeps it: the encoded [parcel](crate::Parcel) in pieces, between
-/// which the inputs go.
+/// A deferred task in the form that a server stores: the encoded [parcel](crate::Parcel) in pieces,
+/// between which the inputs go.
 ///
-/// The parcel is `front`, the length of what follows as a variable-length integer, `head`, and the
+/// The parcel is `front`, the length of the rest as a variable-length integer, `head`, and the
 /// inputs in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeferredTask {
-    /// Its number.
+    /// Number of the deferred task.
     pub id: DeferredId,
-    /// The parcel up to its argument.
+    /// Beginning of the parcel, up to its argument.
     pub front: Vec<u8>,
-    /// The argument up to the inputs.
+    /// Beginning of the argument, up to the inputs.
     pub head: Vec<u8>,
-    /// How many slots it has.
+    /// Number of slots.
     pub slots: u32,
-    /// Those that are filled: index and input, encoded.
+    /// Filled slots: index and encoded input.
     pub filled: Vec<(u32, Vec<u8>)>,
-    /// Whether it goes before others when it is ready.
+    /// Whether it goes before tasks that are not urgent when it is ready.
     pub urgent: bool,
 }
 
 impl DeferredTask {
-    /// The parcel, if all slots are filled with these inputs.
+    /// Returns the parcel, given the inputs of all slots.
     pub(crate) fn assemble<'a>(&self, inputs: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut argument = self.head.clone();
         inputs
@@ -156,7 +156,7 @@ mod tests {
         Slot { of, index }
     }
 
-    /// What a server puts together is what the process would have packed.
+    /// The server assembles the same bytes that the process would have packed.
     #[test]
     fn pieces_and_inputs_are_the_parcel_of_the_ready_task() {
         for (own, to) in [(None, None), (Some(Sum(70_000)), Some(slot(5, 900)))] {

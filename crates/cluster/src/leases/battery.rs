@@ -1,4 +1,4 @@
-//! What every lease pool does, whatever it is made of.
+//! A battery of tests for every implementation of a lease pool.
 
 mod deferred;
 mod jobs;
@@ -13,7 +13,7 @@ use super::*;
 use crate::Build;
 use crate::continuation::{DeferredId, DeferredTask, Slot};
 
-/// A pool, and its time.
+/// A pool, and its clock.
 pub(super) trait World: Sync {
     fn pool(&self) -> &dyn LeasePool;
 
@@ -24,8 +24,8 @@ pub(super) trait World: Sync {
     fn set_back(&self, time: Duration);
 }
 
-/// The lease of the tests. Short, since some pools have a clock that cannot be set; and long enough
-/// that nothing runs out by chance in those tests where nothing shall.
+/// Length of a lease in the tests. It is short, since some pools have a clock that cannot be set;
+/// and long enough that no lease expires by chance.
 pub(super) const LEASE: Duration = Duration::from_millis(300);
 
 /// A little longer than a lease.
@@ -36,7 +36,7 @@ const NOW: Duration = Duration::ZERO;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// One test's job, with a build of its own: no other test sees its tasks.
+/// The job of one test, with a build of its own, so that other tests do not see its tasks.
 struct Case<'a> {
     pool: &'a dyn LeasePool,
     job: JobInfo,
@@ -109,7 +109,7 @@ impl<'a> Case<'a> {
         leases.expect("the pool is there").pop()
     }
 
-    /// Looks for leases that ran out, and takes what waits then.
+    /// Looks for expired leases, and takes what waits then.
     fn reclaim(&self, name: &str, suspect: bool) -> Vec<Lease> {
         self.pool.reclaim().expect("the pool is there");
         let leases = self.pool.lease(&self.worker(name), 8, suspect, NOW);
@@ -308,7 +308,7 @@ pub(super) fn a_void_ticket_cannot_be_renewed_and_takes_nothing_back(world: &dyn
     let case = Case::with(world, &["a"]);
     let slow = case.lease("slow").expect("a waits");
     world.pass(LATE);
-    // Late, but no worker has taken it: the lease goes on.
+    // The lease has expired, but no worker has taken the task: the lease goes on.
     assert!(case.renew(&slow));
     world.pass(LATE);
     let again = case.reclaim("other", true).remove(0);

@@ -1,4 +1,5 @@
-//! Programs with results of all types, as one list: a worker serves them all.
+//! Programs with results of different types behind one trait, so that a worker can serve all of
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,91 +15,95 @@ use crate::local::{Hold, Parts, message};
 use crate::parcel::{decode, encode};
 use crate::{Failed, Local, Malformed, Panicked, Parcel, Policy, Program, Reduce, Spawned};
 
-/// A program, whatever its results are: they are bytes here.
+/// A program whose result type is erased: results are bytes here.
 pub trait Served: Send + Sync {
-    /// Its name.
+    /// Returns the name of the program.
     fn name(&self) -> &'static str;
 
-    /// Lets tasks run in a pool. What is no task of the program, or too large, counts as failed.
+    /// Starts tasks in a pool. Bytes that are not a task of the program, and tasks that are too
+    /// large, count as failed.
     fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run>;
 
-    /// How tasks of a kind are treated.
+    /// Returns the policy of a kind of task.
     fn policy(&self, kind: &str) -> Policy;
 
-    /// Combines results, into as few as fit the limit.
+    /// Combines results into as few parts as the limit allows.
     ///
     /// # Errors
     ///
-    /// If one of them is none.
+    /// If one of them is not a result of the program.
     fn combine(&self, results: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, Malformed>;
 }
 
-/// How tasks run for a lease.
+/// Options of the tasks of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
-    /// How large tasks and results may be.
+    /// Size limits of tasks and results.
     pub limits: Limits,
-    /// Whether what they spawn is left to others.
+    /// Whether the tasks that they spawn are handed over instead of being begun here.
     pub hand_over: bool,
-    /// The first part of the numbers of deferred tasks: the delivery of the lease.
+    /// First part of the numbers of deferred tasks: the delivery of the lease.
     pub home: u64,
 }
 
-/// What a run can do without: with it, its lease can be completed, or go on with what is kept.
+/// The settled results and tasks of a run. With them its lease can be completed, or go on with the
+/// tasks that are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Piece {
     /// Results, encoded.
     pub results: Vec<Vec<u8>>,
-    /// How many tasks gave them.
+    /// Number of tasks that returned them.
     pub tasks: u64,
-    /// Tasks that are still to be done. They are no longer in the run.
+    /// Tasks that are still to be run. They have left the run.
     pub children: Vec<Spawned>,
-    /// Continuations that wait for inputs. They are no longer in the run.
+    /// Continuations that wait for inputs. They have left the run.
     pub deferred: Vec<DeferredTask>,
-    /// Inputs of deferred tasks that are not in the run, encoded.
+    /// Inputs, encoded, for deferred tasks that are not in the run.
     pub inputs: Vec<(Slot, Vec<u8>)>,
     /// Tasks that failed.
     pub failed: Vec<Failed>,
-    /// Tasks that run, encoded. If there are none the run is at its end.
+    /// Running tasks, encoded. If there are none the run has ended.
     pub kept: Vec<Vec<u8>>,
 }
 
-/// A task that runs, with all that it spawns: a [`Local`] of any program.
+/// The tasks of a lease while they run, with everything that they spawn: a [`Local`] of any
+/// program.
 pub trait Run: Send + Sync {
-    /// Waits until there is nothing to do, or for so long. Returns `true` if there is nothing
-    /// to do.
+    /// Waits until there is nothing to do, but no longer than `at_most`. Returns `true` if there is
+    /// nothing to do.
     fn wait(&self, at_most: Duration) -> bool;
 
-    /// Returns `true` if it has begun.
+    /// Returns `true` if a task has begun.
     fn begun(&self) -> bool;
 
-    /// From now on nothing is begun, and what runs is asked to spawn what it can.
+    /// Holds all waiting tasks back, and asks running tasks to spawn what they can.
     fn wind_down(&self);
 
-    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot
-    /// leave before.
+    /// Lets tasks begin again: those that still run may run for long, and the tasks that they have
+    /// spawned cannot leave before they end.
     fn release(&self);
 
-    /// Takes away what the run can do without; nothing at a bad moment, which passes.
+    /// Takes the settled results and tasks. Returns `None` if that is not possible at the moment.
     fn cut(&self) -> Option<Piece>;
 
-    /// Whether a cut is due: tasks wait that it would take, or failed, or results are more than
-    /// fits into one.
+    /// Returns `true` if a cut is due: it would take tasks that wait or failed, or the results
+    /// exceed one part.
     fn is_due(&self) -> bool;
 
     /// Returns `true` if a cut would take results.
     fn has_results(&self) -> bool;
 
-    /// Lets tasks fail whose time is over. Returns how many of those that did have not returned.
+    /// Marks tasks as failed whose time is over. Returns the number of late tasks that have not
+    /// returned.
     fn expire(&self) -> usize;
 
-    /// How many tasks run.
+    /// Returns the number of running tasks.
     fn running(&self) -> usize;
 
-    /// Gives up.
+    /// Cancels the run.
     fn cancel(&self);
 
-    /// The panic that spoilt the whole run, if one did.
+    /// Returns the panic that ended the whole run, if any.
     fn fault(&self) -> Option<Panicked>;
 }
 
@@ -124,7 +129,7 @@ impl<R: Reduce> Served for Program<R> {
                 let parcel = Parcel::decode(&task)?;
                 Ok((self.unpack(&parcel)?, parcel.to))
             };
-            // A program's own code reads its arguments, and may panic.
+            // The program's own code deserialises its arguments, and may panic.
             match catch_unwind(AssertUnwindSafe(read)) {
                 Ok(Ok((boxed, to))) => local.submit_encoded(boxed, to, task),
                 Ok(Err::<_, Malformed>(malformed)) => {
@@ -240,19 +245,19 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue with one more program.
+    /// Adds a program.
     #[must_use]
     pub fn with<R: Reduce>(mut self, program: Program<R>) -> Catalogue {
         self.programs.insert(program.name(), Arc::new(program));
         self
     }
 
-    /// A program.
+    /// Returns a program.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Served>> {
         self.programs.get(name)
     }
 
-    /// The names of all programs.
+    /// Returns the names of all programs.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.programs.keys().copied()
     }

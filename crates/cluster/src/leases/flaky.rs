@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::*;
 use crate::Build;
 
-/// A pool behind such a link.
+/// A pool behind a link that loses requests and replies.
 pub(super) struct Flaky<P> {
     pub(super) pool: P,
-    /// One of so many requests is lost, and one of so many replies.
+    /// One of this many requests is lost, and one of this many replies.
     pub(super) one_in: u64,
     pub(super) random: Mutex<u64>,
-    /// So many completions are refused, for no fault of theirs.
+    /// Number of completions that are refused for no reason.
     pub(super) refusals: AtomicU64,
 }
 
@@ -30,7 +30,7 @@ impl<P> Flaky<P> {
         }
     }
 
-    /// The request may get lost, and then the reply.
+    /// Loses the request, or the reply, or neither.
     fn through<T>(&self, ask: impl FnOnce(&P) -> Result<T, Trouble>) -> Result<T, Trouble> {
         self.lost()?;
         let reply = ask(&self.pool)?;

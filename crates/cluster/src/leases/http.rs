@@ -1,16 +1,16 @@
-//! What a worker shows over HTTP: metrics for Prometheus, and a page for people.
+//! The HTTP server of a worker: metrics for Prometheus, and a status page.
 //!
-//! | path | what is there |
+//! | path | content |
 //! |---|---|
-//! | `/` | a page that shows the worker, the jobs of its build, and how many workers there are |
-//! | `/status.json` | what the page shows |
-//! | `/metrics` | the same for Prometheus; `metrics.rs` lists the names |
-//! | `/healthz` | 200 while the worker works, 503 before and afterwards |
+//! | `/` | a page with the state of the worker, the jobs of its build, and the number of workers |
+//! | `/status.json` | the data of the page |
+//! | `/metrics` | the same data for Prometheus; `metrics.rs` lists the names |
+//! | `/healthz` | 200 while the worker runs, 503 before and afterwards |
 //!
-//! All of it is to be read only. It names jobs and workers, and nothing keeps strangers away: the
-//! address is one of the machine itself, or of a network whose members may know.
+//! All of it is read-only. It shows names of jobs and workers, without access control: use a
+//! loopback address, or a network whose members may see them.
 //!
-//! The server of tasks is asked at most once in [`FRESH`], however many look.
+//! The server of tasks is queried at most once in [`FRESH`], however many clients there are.
 
 mod metrics;
 
@@ -25,20 +25,20 @@ use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::{LeasePool, Monitor, State, Status, Trouble};
 
-/// So long what the server of tasks said is shown again.
+/// Time for which an answer of the server of tasks is reused.
 pub const FRESH: Duration = Duration::from_secs(1);
 
-/// So many jobs are asked for: a request each.
+/// Most jobs whose status is queried: a request each.
 const JOBS: usize = 256;
 
-/// The page. It has no data of its own.
+/// The page. It contains no data itself.
 const PAGE: &str = include_str!("http/page.html");
 
-/// So many requests are answered at the same time: while the server of tasks is away an answer may
-/// take seconds, and there are others that need nothing of it.
+/// Number of requests that are answered at the same time: while the server of tasks is away an
+/// answer may take seconds, and other requests do not need that server.
 const THREADS: usize = 4;
 
-/// Threads that answer requests until this is dropped.
+/// A server that answers requests until it is dropped.
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -66,7 +66,7 @@ impl StatusServer {
     ///
     /// # Errors
     ///
-    /// If the address cannot be listened on.
+    /// If it cannot listen on the address.
     pub fn start(
         address: impl ToSocketAddrs,
         leases: Arc<dyn LeasePool>,
@@ -97,7 +97,7 @@ impl StatusServer {
         })
     }
 
-    /// The address, with the port that was chosen if it was 0.
+    /// Returns the address, with the port that was chosen if it was 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -114,13 +114,13 @@ impl Drop for StatusServer {
     }
 }
 
-/// What is known of the server of tasks.
+/// The state of the cluster, according to the server of tasks.
 #[derive(Clone, Debug, Default)]
 struct Cluster {
-    /// Why it could not be asked, if it could not.
+    /// Why the server could not be queried, if it could not.
     trouble: Option<String>,
     jobs: Vec<Status>,
-    /// How many jobs are running, of all builds.
+    /// Number of running jobs, of all builds.
     running: usize,
     workers: usize,
     slots: u64,
@@ -142,7 +142,7 @@ impl Cluster {
         for (id, _) in ids.take(JOBS) {
             match leases.status(&id) {
                 Ok(status) => cluster.jobs.extend(status),
-                // One that is damaged does not hide the others.
+                // A damaged job must not hide the others.
                 Err(Trouble::Vanished(_)) => {}
                 Err(trouble) => return Err(trouble),
             }
@@ -151,7 +151,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// How many tasks could be leased now, of all jobs that were asked for.
+    /// Returns the number of tasks that could be leased now, of all jobs that were queried.
     fn queue_depth(&self) -> u64 {
         self.jobs.iter().map(Status::ready).sum()
     }
@@ -182,7 +182,7 @@ impl View {
         let path = request.url().split('?').next().unwrap_or_default();
         let readable = matches!(request.method(), Method::Get | Method::Head);
         let (status, kind, body) = match path {
-            _ if !readable => (405, PLAIN, "only GET\n".to_owned()),
+            _ if !readable => (405, PLAIN, "only GET is allowed\n".to_owned()),
             "/" => (200, "text/html; charset=utf-8", PAGE.to_owned()),
             "/status.json" => (200, "application/json", self.document()),
             "/metrics" => {
@@ -195,7 +195,7 @@ impl View {
                 PLAIN,
                 "the worker has not begun, or has ended\n".to_owned(),
             ),
-            _ => (404, PLAIN, "nothing is here\n".to_owned()),
+            _ => (404, PLAIN, "not found\n".to_owned()),
         };
         let mut response = Response::from_string(body).with_status_code(status);
         for (name, value) in [
@@ -208,7 +208,7 @@ impl View {
                 response.add_header(header);
             }
         }
-        // A browser that went away does not want to know.
+        // The client may have disconnected.
         let _ = request.respond(response);
     }
 
@@ -243,7 +243,7 @@ impl View {
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The page has all that it needs in itself, and is shown by no other.
+/// The page needs no other resources, and must not be embedded in another page.
 const HARDENED: [(&str, &str); 3] = [
     (
         "Content-Security-Policy",
@@ -254,7 +254,7 @@ const HARDENED: [(&str, &str); 3] = [
     ("Cache-Control", "no-store"),
 ];
 
-/// What the page shows.
+/// The data of the page.
 #[derive(Serialize)]
 struct Shown {
     schema: u32,

@@ -1,4 +1,4 @@
-//! The reference: leases in the memory of one process, with a clock that can be set.
+//! The reference implementation: leases in the memory of one process, with a clock that can be set.
 
 mod job;
 mod world;
@@ -15,8 +15,8 @@ use crate::Build;
 use job::Job;
 use world::World;
 
-/// A stand-in for a server, for tests and for a look at what the operations mean: here they are in
-/// a few lines each.
+/// A stand-in for a server, for tests and as a specification of the operations, which take a few
+/// lines each here.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,10 +46,10 @@ pub struct Memory {
     changed: Condvar,
 }
 
-/// Shortest wait for a task whose time has not come.
+/// Shortest wait for a delayed task.
 const SOON: Duration = Duration::from_millis(1);
 
-/// What the clock begins with, so that it can be set back.
+/// Initial value of the clock, so that it can be set back.
 const LATER: Duration = Duration::from_secs(1 << 30);
 
 impl Default for Memory {
@@ -62,7 +62,7 @@ impl Default for Memory {
     }
 }
 
-/// A reason of a length that people read.
+/// Shortens a reason to a readable length.
 pub(super) fn shortened(reason: &str) -> String {
     plain(&reason.chars().take(500).collect::<String>())
 }
@@ -92,7 +92,7 @@ impl Memory {
         world.seen
     }
 
-    /// Wakes who waits, if a completion brings tasks or ends a job. Most do neither.
+    /// Wakes waiting threads if a completion adds tasks or ends a job. Most do neither.
     fn tell_of(&self, completion: &Completion, completed: Completed) {
         let over = matches!(completed, Completed::Counted { outstanding: 0, .. });
         let filled = !completion.deferred.is_empty() || !completion.inputs.is_empty();

@@ -1,4 +1,4 @@
-//! A program of one's own in two calls: one for its workers, one for who submits.
+//! Two calls for a program of your own: one for its workers, one for its submitter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,21 +18,21 @@ pub enum ServeError {
     /// The pool could not be built.
     #[error("the pool cannot be built: {0}")]
     Pool(#[from] locksley::BuildError),
-    /// The process has another handler for Ctrl-C: use [`serve`] with a [`Stop`] of its own.
+    /// The process has another handler for Ctrl-C. Use [`serve`] with a [`Stop`] instead.
     #[error("Ctrl-C cannot be handled: {0}; use `serve` if the program has a handler already")]
     Signal(#[from] ctrlc::Error),
-    /// The server does not let it in, or cannot do what it is asked.
+    /// The server refuses access, or cannot carry out a request.
     #[error(transparent)]
     Trouble(#[from] Trouble),
 }
 
 /// Runs tasks of a program until Ctrl-C or SIGTERM, with a pool that has a worker for each
-/// processor. What happens besides is printed on standard error. Once in a process: it installs the
-/// handler of the signals. [`serve`] is the same with everything to choose.
+/// processor. Notices are printed to standard error. Call it once in a process: it installs a
+/// signal handler. [`serve`] is the same with all options.
 ///
 /// # Errors
 ///
-/// If the pool or the handler cannot be set up, and trouble with the server that does not pass.
+/// If the pool or the handler cannot be set up, and errors of the server that do not pass.
 pub fn serve_until_ctrl_c<R: Reduce>(
     leases: Arc<dyn LeasePool>,
     build: Build,
@@ -63,23 +63,23 @@ pub enum JobError {
     /// Tasks were set aside, so the result is not complete.
     #[error("{aside} tasks were set aside; the first one: {reason}")]
     Incomplete {
-        /// How many.
+        /// Number of these tasks.
         aside: u64,
-        /// Why the first one was.
+        /// Why the first one was set aside.
         reason: String,
     },
-    /// What is on the server is no result of the program.
+    /// The data on the server is not a result of the program.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
-/// How long a submitter waits for a server that is away.
+/// Time for which a submitter waits for a server that is away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Submits a job under a name, with the usual [terms](Terms), and waits for its result. A
-/// server that is away is waited for, a minute at a time; that it is, or that its memory or disk is
-/// full, is printed on standard error. If it is interrupted, the same call waits
-/// on: a job that is running is not submitted twice.
+/// Submits a job under a name, with the default [terms](Terms), and waits for its result. If the
+/// server is away, this waits for up to a minute at a time, and prints that to standard error, as
+/// it does if the server's memory or disk is full. After an interruption the same call continues to
+/// wait: a running job is not submitted twice.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -106,7 +106,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 ///
-/// If there is no result, or not all of it.
+/// If there is no result, or only an incomplete one.
 pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
     leases: &dyn LeasePool,
     build: Build,
@@ -144,7 +144,7 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
     Ok(ended.result(program)?)
 }
 
-/// What keeps a job from getting on that is not the job's fault, or nothing.
+/// Returns why the server keeps the job from making progress; an empty text if it does not.
 fn hindrance(progress: Result<&Progress, &Trouble>) -> String {
     match progress {
         Err(trouble) => trouble.to_string(),

@@ -1,4 +1,4 @@
-//! The other end: the submitter of a job, which waits for its result.
+//! The submitter of a job, which waits for its result.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use super::{JobId, JobInfo, LeasePool, Order, State, Status, Submitted, Trouble}
 use crate::parcel::decode;
 use crate::{Malformed, Parcel, Program, Reduce, Task};
 
-/// A job that begins with these tasks.
+/// Submits a job with these first tasks.
 ///
 /// ```
 /// use locksley_cluster::Build;
@@ -25,9 +25,9 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Many tasks are submitted in chunks, and workers begin with the first chunk while the others
-/// come; so a million tasks need the memory of a chunk here. Who is interrupted, or does not know
-/// whether it was heard, submits the same again: chunks that are there are compared, and the others
+/// Many tasks are submitted in chunks, and workers begin with the first chunk while the others are
+/// sent; so a million tasks need the memory of one chunk here. After an interruption, or if the
+/// answer was lost, submit the same again: chunks that the server has are compared, and the others
 /// are added.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn submit<T: Task>(
     submit_chunks(job, tasks, |order| leases.submit(order))
 }
 
-/// Hands the chunks of a job to `hand_in`, one after the other.
+/// Passes the chunks of a job to `hand_in`, one after the other.
 pub(super) fn submit_chunks<T: Task>(
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
@@ -69,7 +69,7 @@ pub(super) fn submit_chunks<T: Task>(
             last,
             urgent: T::POLICY.urgent,
         })?;
-        // It may be cancelled before it is complete.
+        // The job may be cancelled before it is complete.
         if matches!(submitted, Submitted::Over(_)) {
             return Ok(submitted);
         }
@@ -81,8 +81,8 @@ pub(super) fn submit_chunks<T: Task>(
     }
 }
 
-/// [Submits](submit) a job whose tasks are there once. A server that is away is waited for, for so
-/// long at a time.
+/// [Submits](submit) a job whose tasks can be iterated once. If the server is away, each request is
+/// repeated for up to `patience`.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub(super) fn submit_patiently<T: Task>(
     let before = known()?;
     let hand_in = |order: &Order| patiently(patience, || leases.submit(order));
     let submitted = submit_chunks(job, tasks, hand_in)?;
-    // It may be over already though its submitter was not heard.
+    // The job may already be over if the answer to its submission was lost.
     let when = |job: Option<(u64, State)>| job.map(|(submitted, _)| submitted);
     if matches!(submitted, Submitted::Over(_)) && when(known()?) != when(before) {
         return Ok(Submitted::Attached);
@@ -105,7 +105,7 @@ pub(super) fn submit_patiently<T: Task>(
     Ok(submitted)
 }
 
-/// Asks a server that may be away, again and again for so long.
+/// Repeats a request to a server that may be away, for up to `patience`.
 fn patiently<A>(
     patience: Duration,
     mut ask: impl FnMut() -> Result<A, Trouble>,
@@ -122,20 +122,20 @@ fn patiently<A>(
     }
 }
 
-/// When the job that has a name was submitted, and its state.
+/// Returns the time of submission and the state of the job that has this name.
 fn known(leases: &dyn LeasePool, id: &JobId) -> Result<Option<(u64, State)>, Trouble> {
     match leases.status(id) {
         Ok(status) => Ok(status.map(|status| (status.submitted, status.state))),
-        // Its tasks are gone, and its name is free.
+        // Its tasks are lost, so its name is free.
         Err(Trouble::Vanished(_)) => Ok(None),
         Err(trouble) => Err(trouble),
     }
 }
 
-/// Attempts to submit a job to a server that may be away.
+/// The submission of a job to a server that may be away, in several attempts.
 ///
-/// After an attempt that failed it is open whether the job was submitted. It may even be over when
-/// the next attempt asks. A submission tells it from one that was over before.
+/// After a failed attempt it is unknown whether the job was submitted. It may even be over before
+/// the next attempt. A `Submission` distinguishes it from a job that was over before.
 ///
 /// ```
 /// use locksley_cluster::Build;
@@ -161,15 +161,16 @@ pub struct Submission<'a> {
     leases: &'a dyn LeasePool,
     job: &'a JobInfo,
     again: bool,
-    /// When the job was submitted that had the name before the first attempt, once that is known;
-    /// nothing if none had it.
+    /// Time of submission of the job that had the name before the first attempt: `None` while that
+    /// is unknown, `Some(None)` if there was no such job.
     before: Option<Option<u64>>,
-    /// The answers to the first chunk and to those after it that the server has heard, in order.
+    /// Answers to the chunks that the server has acknowledged, in order.
     heard: RefCell<Vec<Submitted>>,
 }
 
 impl<'a> Submission<'a> {
-    /// A submission of a job; if `again`, in place of any job of its name that was over before.
+    /// Creates a submission of a job; if `again`, it replaces a job of the same name that was over
+    /// before.
     pub fn new(leases: &'a dyn LeasePool, job: &'a JobInfo, again: bool) -> Submission<'a> {
         Submission {
             leases,
@@ -180,9 +181,9 @@ impl<'a> Submission<'a> {
         }
     }
 
-    /// [Submits](submit) the job, unless an earlier attempt did. The tasks are the same at each
-    /// attempt. Chunks that the server has acknowledged are not sent again, so attempts get on
-    /// though each of them fails.
+    /// [Submits](submit) the job, unless an earlier attempt did. The tasks must be the same at each
+    /// attempt. Chunks that the server has acknowledged are not sent again, so attempts make
+    /// progress even if each of them fails.
     ///
     /// # Errors
     ///
@@ -198,7 +199,7 @@ impl<'a> Submission<'a> {
                 .insert(self.known()?.map(|(submitted, _)| submitted)),
         };
         let outcome = match self.hand_in(tasks()) {
-            // What the server had acknowledged it has lost: from the start.
+            // The server has lost what it had acknowledged: start again.
             Err(Trouble::Vanished(_)) if !self.heard.take().is_empty() => self.hand_in(tasks()),
             outcome => outcome,
         };
@@ -208,7 +209,7 @@ impl<'a> Submission<'a> {
             _ => return outcome,
         };
         let Some((submitted, state)) = self.known()? else {
-            // It was forgotten in between.
+            // The job was forgotten in between.
             self.heard.take();
             return self.hand_in(tasks());
         };
@@ -223,15 +224,15 @@ impl<'a> Submission<'a> {
         outcome
     }
 
-    /// Hands in the chunks that were not heard.
+    /// Submits the chunks that were not acknowledged.
     fn hand_in<T: Task>(&self, tasks: impl IntoIterator<Item = T>) -> Result<Submitted, Trouble> {
         submit_chunks(self.job, tasks, |order| {
             let known = self.heard.borrow().get(order.chunk as usize).copied();
             if let Some(known) = known {
                 return Ok(known);
             }
-            // A connection may be broken though the server is back: then it is made anew at once,
-            // and what it took to come to this chunk is not in vain.
+            // A connection may be broken though the server is back. Retry at once, so that the work
+            // to reach this chunk is not lost.
             let submitted = patiently(LOOK, || self.leases.submit(order))?;
             if !matches!(submitted, Submitted::Over(_)) {
                 self.heard.borrow_mut().push(submitted);
@@ -245,15 +246,15 @@ impl<'a> Submission<'a> {
     }
 }
 
-/// Bytes of first tasks that are sent at once: a server is busy with them for milliseconds.
+/// Most bytes of first tasks that are sent at once: a server is busy with them for milliseconds.
 const CHUNK: usize = 4 << 20;
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Where it is.
+    /// Status of the job.
     pub status: Status,
-    /// Leases that were completed in a second, over the last few seconds.
+    /// Leases completed per second, over the last few seconds.
     pub rate: f64,
 }
 
@@ -263,18 +264,18 @@ type Results = Vec<Vec<u8>>;
 /// A job that is over.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// How it ended.
+    /// Status of the job at its end.
     pub status: Status,
     /// Its partial results.
     pub results: Results,
 }
 
 impl Ended {
-    /// The result; without what was set aside, if anything was.
+    /// Returns the combined result, without tasks that were set aside.
     ///
     /// # Errors
     ///
-    /// If what is on the server is no result of the program.
+    /// If the data on the server is not a result of the program.
     pub fn result<R: Reduce>(&self, _: &Program<R>) -> Result<R, Malformed> {
         let mut all = R::identity();
         for part in &self.results {
@@ -284,18 +285,18 @@ impl Ended {
     }
 }
 
-/// How often a submitter looks how far its job is.
+/// Interval between two looks at the progress of a job.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Over so long the rate is taken.
+/// Time over which the rate is averaged.
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// Waits for the end of a job, and tells how far it is every now and then. A server that is away is
-/// waited for, for so long.
+/// Waits for the end of a job, and reports its progress from time to time. If the server is away,
+/// this waits for up to `patience`.
 ///
 /// # Errors
 ///
-/// Trouble that does not pass, or not in time.
+/// Errors that do not pass, or not in time.
 pub fn follow(
     leases: &dyn LeasePool,
     job: &JobId,
@@ -303,8 +304,8 @@ pub fn follow(
     mut tell: impl FnMut(Result<&Progress, &Trouble>),
 ) -> Result<Ended, Trouble> {
     let mut seen = VecDeque::new();
-    // Since when the server is away. From the first failure on: a process that was suspended has
-    // had no chance to hear anything.
+    // Time of the first failure since the last answer. A process that was suspended got no answers
+    // in that time, so it must not count.
     let mut away: Option<Instant> = None;
     let mut submitted = None;
     loop {
@@ -313,7 +314,7 @@ pub fn follow(
                 away = None;
                 if *submitted.get_or_insert(progress.status.submitted) != progress.status.submitted
                 {
-                    // Ours was forgotten, and another one has its name.
+                    // This job was forgotten, and another one has its name.
                     return Err(Trouble::Vanished(job.clone()));
                 }
                 tell(Ok(&progress));
@@ -335,7 +336,8 @@ pub fn follow(
     }
 }
 
-/// How far a job is; with its results if it is over, else after a short wait for that.
+/// Returns the progress of a job; with its results if it is over, otherwise after a short wait for
+/// its end.
 fn look(
     leases: &dyn LeasePool,
     job: &JobId,
@@ -352,7 +354,7 @@ fn look(
     let seconds = (now - since).as_secs_f64().max(1e-3);
     let rate = status.done.saturating_sub(before) as f64 / seconds;
     let results = match status.state {
-        // The last task ends its job in the same step. So they were not done: they are gone.
+        // The last task ends its job in the same step. So the tasks were not run: they are lost.
         State::Running if status.outstanding == 0 && status.sealed => return Err(vanished()),
         State::Running => {
             leases.await_end(job, LOOK)?;
@@ -360,7 +362,7 @@ fn look(
         }
         State::Done | State::Cancelled => {
             let results = leases.results(job, usize::MAX)?;
-            // They are its results if they were not forgotten just before.
+            // They are its results only if the job was not forgotten just before.
             let after = leases.status(job)?.ok_or_else(vanished)?;
             if after.submitted != status.submitted {
                 return Err(vanished());
@@ -392,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Ends the job, if it is there. Returns `true` if it was.
+    /// Ends the job, if it exists. Returns `true` if it did.
     fn finish(memory: &Memory) -> bool {
         let (name, build) = ("w".to_owned(), Build(1));
         let leases = memory.lease(&WorkerId { name, build }, 9, true, Duration::ZERO);
@@ -404,7 +406,7 @@ mod tests {
         !leases.is_empty()
     }
 
-    /// One request of three is lost, and one reply of three.
+    /// One request in three is lost, and one reply in three.
     fn flaky(seed: u64) -> Flaky<Memory> {
         Flaky {
             pool: Memory::default(),
@@ -414,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Replies are lost, and the job is over as soon as it is there.
+    /// Replies are lost, and the job is over as soon as it was submitted.
     #[test]
     fn a_submitter_that_is_not_heard_knows_its_own_job() {
         for seed in 1..60 {
@@ -442,7 +444,7 @@ mod tests {
         }
     }
 
-    /// Replies are lost, and the job is over whenever the next attempt asks.
+    /// Replies are lost, and the job is over before each further attempt.
     #[test]
     fn a_submission_knows_its_own_job() {
         for again in [false, true] {
@@ -483,7 +485,7 @@ mod tests {
         finish(&memory);
         let over = Ok(Submitted::Over(State::Done));
         assert_eq!(Submission::new(&memory, &job, false).attempt(root), over);
-        // Other tasks under its name take its place if that is wanted.
+        // A job with other tasks takes its place if that is requested.
         let other = || [Knot::new(2, 1)];
         let taken = Submission::new(&memory, &job, false).attempt(other);
         assert_eq!(taken, Err(Trouble::Taken(job.id.clone())));

@@ -1,4 +1,4 @@
-//! What tasks on a server are about: jobs, leases, and what comes of them.
+//! The types of the lease protocol: jobs, leases, and their outcomes.
 
 mod job;
 mod lease;

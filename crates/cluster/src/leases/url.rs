@@ -1,14 +1,14 @@
-//! Which server, and how to get in.
+//! The address of the server, and the credentials for it.
 //!
-//! | from | what |
+//! | source | value |
 //! |---|---|
 //! | the command line, else [`URL`] | the address: `redis://[user@]host[:port][/database]`, `rediss://…` for TLS, `unix:///path` |
 //! | the same | ... of sentinels: `redis-sentinel://[user@]host[:port],.../name[/database]`, `rediss-sentinel://…` if the servers have TLS. The sentinels themselves are asked without TLS and password |
 //! | [`PASSWORD`], else the file that [`PASSWORD_FILE`] names, else the address in [`URL`] | the password |
-//! | the file that [`CA_FILE`] names, else the system | whom to trust to vouch for a server with TLS |
+//! | the file that [`CA_FILE`] names, else the system | the trusted authorities for a server with TLS |
 //!
-//! A command line can be read by all users of a machine, and gets into logs and histories. So an
-//! address with a password is refused there. What is secret is never shown: not by `Debug`, not by
+//! A command line can be read by all users of a machine, and appears in logs and histories. So an
+//! address with a password is refused there. Secrets are never shown: not by `Debug`, not by
 //! `Display`, and not in an error.
 
 mod sentinel;
@@ -22,32 +22,33 @@ use redis::{
 
 use sentinel::Sentinels;
 
-/// The variable with the address of the server.
+/// The environment variable with the address of the server.
 pub const URL: &str = "LOCKSLEY_REDIS_URL";
 
-/// The variable with the password.
+/// The environment variable with the password.
 pub const PASSWORD: &str = "LOCKSLEY_REDIS_PASSWORD";
 
-/// The variable with the path of a file with the password, and nothing else but a line break.
+/// The environment variable with the path of a file that contains the password, and nothing else
+/// but a line break.
 pub const PASSWORD_FILE: &str = "LOCKSLEY_REDIS_PASSWORD_FILE";
 
-/// The variable with the path of a file with certificates of authorities, in PEM format.
+/// The environment variable with the path of a file of certificates of authorities, in PEM format.
 pub const CA_FILE: &str = "LOCKSLEY_REDIS_CA_FILE";
 
-/// The server if none is named.
+/// The address that is used if none is given.
 pub const DEFAULT: &str = "redis://127.0.0.1:6379";
 
-/// A server, and what it takes to get in.
+/// The address of a server, and the credentials for it.
 #[derive(Clone)]
 pub struct Server {
     info: ConnectionInfo,
     authorities: Option<Vec<u8>>,
-    /// Who knows where it is, if that may change.
+    /// Sentinels that know the address of the primary, if they are used.
     sentinels: Option<Sentinels>,
     shown: String,
 }
 
-/// What is wrong with an address, or with what goes with it. Nothing secret is in it.
+/// The error for a bad address or bad credentials. It contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadServer(String);
 
@@ -60,11 +61,11 @@ impl fmt::Display for BadServer {
 impl std::error::Error for BadServer {}
 
 impl Server {
-    /// The server that the command line or the environment names.
+    /// Returns the server that the command line or the environment specifies.
     ///
     /// # Errors
     ///
-    /// If an address makes no sense or has a password where all users can read it, or a file cannot
+    /// If an address is malformed or has a password where all users can read it, or a file cannot
     /// be read.
     ///
     /// ```
@@ -107,7 +108,7 @@ impl Server {
             let authorities = read(CA_FILE, &file)?;
             let useless = |why: &str| {
                 BadServer(format!(
-                    "the file {file}, which {CA_FILE} names, is of no use: {why}"
+                    "the file {file}, which {CA_FILE} names, cannot be used: {why}"
                 ))
             };
             if !authorities.contains("-----BEGIN CERTIFICATE-----") {
@@ -121,12 +122,12 @@ impl Server {
         Ok(server)
     }
 
-    /// A server whose address is no secret.
+    /// Parses an address that is public, and so must not contain a password.
     fn public(given: &str) -> Result<Server, BadServer> {
         let server = Server::parse(given, "--server")?;
         if server.info.redis_settings().password().is_some() {
             return Err(BadServer(format!(
-                "a password on a command line can be read by everybody on this machine: leave it \
+                "a password on a command line can be read by all users of this machine: leave it \
                  out of --server, and put it into the environment as {PASSWORD}, or into a file \
                  that {PASSWORD_FILE} names"
             )));
@@ -139,21 +140,21 @@ impl Server {
             unix:///path, or redis-sentinel://host:26379,host2/name";
         let bad = |what: &str| BadServer(format!("{whence} {what}; {forms}"));
         let (sentinels, text) = match Sentinels::parse(text) {
-            Some((None, _)) => return Err(bad("does not say what sentinels call the server")),
+            Some((None, _)) => return Err(bad("lacks the name of the server for the sentinels")),
             Some((sentinels, rest)) => (sentinels, rest),
             None => (None, text.to_owned()),
         };
         let text = text.as_str();
-        let url = redis::parse_redis_url(text).ok_or_else(|| bad("is no address of a server"))?;
+        let url = redis::parse_redis_url(text).ok_or_else(|| bad("is not a server address"))?;
         if url.fragment().is_some() {
             // `#insecure` would mean that any process may pretend to be the server.
-            return Err(bad("has a `#`, which means nothing here"));
+            return Err(bad("contains a `#`, which is not supported"));
         }
         let scheme = url.scheme().to_owned();
         let info = text
             .into_connection_info()
-            .map_err(|_| bad("is no address of a server"))?;
-        // What is read of the answers is their older form.
+            .map_err(|_| bad("is not a server address"))?;
+        // Answers are read in their older form.
         let settings = info.redis_settings().clone();
         let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
         let database = match info.redis_settings().db() {
@@ -182,7 +183,7 @@ impl Server {
         })
     }
 
-    /// A client of the server, wherever that is now.
+    /// Returns a client of the server at its present address.
     pub(super) fn client(&self) -> redis::RedisResult<Client> {
         let Some(sentinels) = &self.sentinels else {
             return self.client_of(self.info.clone());

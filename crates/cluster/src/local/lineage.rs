@@ -1,10 +1,10 @@
-//! Who spawned whom: which of a process's tasks can be told apart from the rest.
+//! Lineage: which task spawned which, and so which results and tasks are settled.
 //!
-//! A task that panics is run again from its start, and so is one whose process dies. What it has
-//! spawned by then comes again. So while a task runs, what it has spawned belongs to it: a result
-//! of a descendant waits in the task's [`Node`], and a descendant that waits stays in this process.
-//! When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there
-//! is none, it is *settled*.
+//! A task that panics is run again from its start, and so is one whose process dies. It then spawns
+//! the same tasks again. So while a task runs, the tasks that it has spawned belong to it: the
+//! result of a descendant waits in the task's [`Node`], and a waiting descendant stays in this
+//! process. When the task ends, all of this passes to its own nearest running ancestor or, if there
+//! is none, is *settled*.
 //!
 //! ```text
 //!   A ended ── B runs ── C ended: its result waits in B
@@ -13,14 +13,14 @@
 //!      └────── F panicked:        settled, and may be tried elsewhere; what F had spawned is void
 //! ```
 //!
-//! **Invariant.** The settled results that were taken, those that were not, and the results of all
-//! settled tasks that wait, run, or failed, each run from its start, are the result of the tasks
-//! that were brought here. A cut (`shared.rs`) takes the settled results, the settled tasks that
-//! wait and those that failed, and names those that run: so the holder of the cut can do without
-//! this process.
+//! **Invariant.** Combine the settled results that were taken, those that were not, and the results
+//! of all settled tasks that wait, run, or failed, each run from its start: this is the result of
+//! the tasks that were brought here. A cut (`shared/cut.rs`) takes the settled results, the settled
+//! tasks that wait and those that failed, and lists those that run: so the holder of the cut does
+//! not need this process.
 //!
-//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than
-//! the number of tasks that ran at the same time.
+//! A node that has ended points to one that was running at that time. So a chain of nodes is no
+//! longer than the number of tasks that ran at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,13 +31,13 @@ use super::shared::lock;
 use crate::parcel::size;
 use crate::reduce::Reduce;
 
-/// A task that runs, or ran, and whose descendants may still be here.
+/// A task that runs or has run, and whose descendants may still be here.
 pub(crate) struct Node<R> {
-    /// Whether it was brought here, and not spawned here.
+    /// Whether it was brought from outside, rather than spawned here.
     first: bool,
-    /// Whether it ran out of time.
+    /// Whether it has run out of time.
     late: AtomicBool,
-    /// Touched only while the line is locked.
+    /// Accessed only while the line is locked.
     state: Mutex<State<R>>,
 }
 
@@ -56,7 +56,7 @@ impl<R> Node<R> {
         }
     }
 
-    /// Returns `true` if the task ran out of time.
+    /// Returns `true` if the task has run out of time.
     pub(crate) fn is_late(&self) -> bool {
         self.late.load(Ordering::Relaxed) // [L4]
     }
@@ -64,9 +64,9 @@ impl<R> Node<R> {
 
 struct State<R> {
     phase: Phase,
-    /// The nearest ancestor that ran when this was written.
+    /// Nearest ancestor that was running when this was written.
     parent: Option<Arc<Node<R>>>,
-    /// Results of descendants that ended, while the task itself runs.
+    /// Results of descendants that have ended, while the task itself runs.
     parts: Parts<R>,
 }
 
@@ -77,13 +77,13 @@ enum Phase {
     Failed,
 }
 
-/// Whose a task is.
+/// The task to which another one belongs.
 enum Ancestor<R> {
-    /// Of no task that runs.
+    /// None: no ancestor is running.
     Settled,
-    /// Of this one, which runs.
+    /// The nearest running ancestor.
     Of(Arc<Node<R>>),
-    /// Of one that failed, and will spawn it again.
+    /// An ancestor has failed, and will spawn it again.
     Void,
 }
 
@@ -104,7 +104,7 @@ fn nearest<R>(mut parent: Option<Arc<Node<R>>>) -> Ancestor<R> {
     nearest.map_or(Ancestor::Settled, Ancestor::Of)
 }
 
-/// Whether a task that waits may leave.
+/// Whether a waiting task may leave the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Settled,
@@ -120,11 +120,11 @@ pub(super) fn standing<R>(parent: &Option<Arc<Node<R>>>) -> Standing {
     }
 }
 
-/// Results, as few as fit the limit of a result.
+/// Results, combined into as few parts as the size limit of a result allows.
 pub(crate) struct Parts<R> {
-    /// Each with a bound on its size.
+    /// Parts, each with an upper bound on its size.
     parts: Vec<(R, usize)>,
-    /// How many tasks gave them.
+    /// Number of tasks that returned them.
     tasks: u64,
 }
 
@@ -138,8 +138,8 @@ impl<R> Default for Parts<R> {
 }
 
 impl<R: Reduce> Parts<R> {
-    /// Adds a result of this size. Results that add up, and do not get larger, are measured again
-    /// only when the sum of their sizes reaches the limit.
+    /// Adds a result of `bytes` bytes. Results that do not grow when they are combined are measured
+    /// again only when the sum of the sizes exceeds the limit.
     pub(crate) fn add(&mut self, result: R, bytes: usize, limit: usize) {
         if let Some((last, bound)) = self.parts.last_mut() {
             if *bound + bytes > limit {
@@ -171,39 +171,39 @@ impl<R: Reduce> Parts<R> {
 pub struct Failed {
     /// The task, encoded.
     pub task: Vec<u8>,
-    /// Whether it was brought here, and not spawned here.
+    /// Whether it was brought from outside, rather than spawned here.
     pub first: bool,
     /// Why it failed.
     pub reason: String,
-    /// Whether it would fail anywhere.
+    /// Whether it would fail in any process.
     pub hopeless: bool,
 }
 
 struct Running<R> {
     node: Arc<Node<R>>,
-    /// The task, encoded: nothing while that is being done.
+    /// The task, encoded; `None` while it is being encoded.
     task: Option<Vec<u8>>,
-    /// When its time is over, and how long that is.
+    /// Deadline and length of its time limit.
     limit: Option<(Instant, Duration)>,
 }
 
 /// The lineage of the tasks of a process.
 pub(super) struct Lineage<R> {
-    /// The largest result that may leave as one.
+    /// Largest result, in bytes, that may leave in one part.
     limit: usize,
     settled: Parts<R>,
     running: BTreeMap<u64, Running<R>>,
     failed: Vec<(Arc<Node<R>>, Failed)>,
-    /// Tasks that ran out of time, and have not returned.
+    /// Tasks that have run out of time and have not returned.
     stuck: BTreeSet<u64>,
 }
 
-/// What a process can do without, but for the tasks that wait.
+/// The contents of a cut, except waiting tasks.
 pub(super) struct Share<R> {
     pub(super) results: Vec<R>,
     pub(super) tasks: u64,
     pub(super) failed: Vec<Failed>,
-    /// The settled tasks that run, encoded.
+    /// Settled running tasks, encoded.
     pub(super) kept: Vec<Vec<u8>>,
 }
 
@@ -218,12 +218,12 @@ impl<R: Reduce> Lineage<R> {
         }
     }
 
-    /// The largest result that may leave as one.
+    /// Largest result, in bytes, that may leave in one part.
     pub(super) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// A task begins; nothing if it is void.
+    /// Begins a task. Returns `None` if it is void.
     pub(super) fn begin(
         &mut self,
         number: u64,
@@ -247,14 +247,14 @@ impl<R: Reduce> Lineage<R> {
         Some(node)
     }
 
-    /// What a task that has begun looks like, encoded.
+    /// Sets the encoded form of a task that has begun.
     pub(super) fn describe(&mut self, number: u64, task: Vec<u8>) {
         if let Some(running) = self.running.get_mut(&number) {
             running.task = Some(task);
         }
     }
 
-    /// A task has ended, with a result of this size unless that goes to a slot. Returns `false` if
+    /// Ends a task, with a result of a given size unless that goes to a slot. Returns `false` if
     /// the task is void.
     pub(super) fn end(&mut self, number: u64, result: Option<(R, usize)>) -> bool {
         let Some(Running { node, .. }) = self.running.remove(&number) else {
@@ -291,7 +291,7 @@ impl<R: Reduce> Lineage<R> {
         true
     }
 
-    /// A task has failed. What it has spawned is void.
+    /// Marks a task as failed. The tasks that it has spawned are void.
     pub(super) fn fail(&mut self, number: u64, reason: String, hopeless: bool) {
         let Some(Running { node, task, .. }) = self.running.remove(&number) else {
             self.stuck.remove(&number);
@@ -310,7 +310,7 @@ impl<R: Reduce> Lineage<R> {
         self.failed.push((node, failed));
     }
 
-    /// Something that was brought here as a task is none.
+    /// Records a failure for bytes that were brought here as a task but are not one.
     pub(super) fn reject(&mut self, task: Vec<u8>, reason: String, hopeless: bool) {
         let node = Arc::new(Node::new(true, Phase::Failed, None));
         let failed = Failed {
@@ -322,10 +322,10 @@ impl<R: Reduce> Lineage<R> {
         self.failed.push((node, failed));
     }
 
-    /// Lets tasks fail whose time is over. They go on, and are told.
+    /// Marks tasks as failed whose time is over. They continue to run, and `is_late` tells them.
     pub(super) fn expire(&mut self, now: Instant) {
         let over = |running: &Running<R>| Some(running.limit.filter(|(end, _)| *end <= now)?.1);
-        // One that is being encoded has not begun its work.
+        // The time limit does not apply while a task is being encoded: it has not begun its work.
         let described = self.running.iter().filter(|(_, task)| task.task.is_some());
         let late = described.filter_map(|(number, running)| Some((*number, over(running)?)));
         for (number, limit) in late.collect::<Vec<_>>() {
@@ -337,8 +337,8 @@ impl<R: Reduce> Lineage<R> {
         }
     }
 
-    /// Returns `true` if a task failed that can be tried elsewhere, or if all have ended but those
-    /// that ran out of time and do not return: they keep the process from being passive.
+    /// Returns `true` if a failed task can be tried elsewhere, or if all tasks have ended except
+    /// late ones that do not return and so keep the process from being passive.
     pub(super) fn has_failed(&self) -> bool {
         let of = |node: &Arc<Node<R>>| standing(&lock(&node.state).parent.clone());
         let mut failed = self.failed.iter().map(|(node, _)| of(node));
@@ -352,23 +352,23 @@ impl<R: Reduce> Lineage<R> {
         self.settled.tasks > 0
     }
 
-    /// How many tasks ran out of time and have not returned.
+    /// Returns the number of tasks that have run out of time and have not returned.
     pub(super) fn stuck(&self) -> usize {
         self.stuck.len()
     }
 
-    /// How many tasks run.
+    /// Returns the number of running tasks.
     pub(super) fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// Whether the settled results are more than fits into one.
+    /// Returns `true` if the settled results exceed one part.
     pub(super) fn is_full(&self) -> bool {
         self.settled.parts.len() > 1
     }
 
-    /// Takes the settled results and failures, and names the settled tasks that run; nothing while
-    /// one of them is being encoded.
+    /// Takes the settled results and failures, and lists the settled running tasks. Returns `None`
+    /// while one of them is being encoded.
     pub(super) fn share(&mut self) -> Option<Share<R>> {
         let mut kept = Vec::new();
         for running in self.running.values() {

@@ -8,35 +8,35 @@
 //!                       waits, or nothing
 //! ```
 //!
-//! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in
-//! the line, where its job finds it by its number; the first that comes takes it out. So the
-//! surplus of a process, and only that, can leave it, and what stays is never serialised. A job
-//! whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are
-//! never more jobs than tasks have waited at the same time.
+//! The pool's strategy balances these jobs like any others. A task itself waits in the line, where
+//! its job finds it by its number; the first job to look for it takes it. So the surplus of a
+//! process, and only that, can leave it, and tasks that stay are never serialised. A job whose task
+//! has left is a *ghost*: the next task that comes needs no job of its own, so there are never more
+//! jobs than tasks have waited at the same time.
 //!
-//! **Invariants**, of what is behind the lock of the [`Line`]:
+//! **Invariants** of the state behind the lock of the [`Line`]:
 //!
-//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
-//!   so every task that waits is run, or withdrawn.
-//! - `pending` is the number of tasks that wait, begin later, or run here: a task is counted before
-//!   its parent is finished and until it has been run and its result is kept, or it was withdrawn.
-//!   So zero means that nothing will happen here until a task is submitted: the process is
-//!   *passive*.
+//! - There are at least as many jobs as waiting tasks, not counting tasks that are [held](Hold),
+//!   which a cut takes: so every waiting task is run or withdrawn.
+//! - `pending` is the number of tasks that wait, are delayed, or run here. A task is counted before
+//!   its parent ends, and until it has been run and its result is stored, or it was withdrawn. So
+//!   zero means that nothing happens here until a task is submitted: the process is *passive*.
 //!
-//! For leases the process is *tracked*: it also keeps who spawned whom
-//! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as
-//! they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics ends
-//! nothing but itself.
+//! For leases the process is *tracked*: it also records which task spawned which
+//! ([`lineage`](super::lineage)), the encoded form of each running task, and which results are
+//! settled. In a tracked process a [`Cut`] replaces a withdrawal, and a task that panics does not
+//! end the run.
 //!
-//! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so
-//! that a task can look often; all are `Relaxed`, since nothing is read because of what they say.
+//! **Orderings.** All decisions are made under a lock. The atomics are hints, read without it so
+//! that a task can poll often; all are `Relaxed`, since no other memory is read on the strength of
+//! their values.
 //!
-//! | tag | atomic | written | what follows from an old value |
+//! | tag | atomic | written | effect of a stale value |
 //! |---|---|---|---|
-//! | L1 | `waiting` | with the line locked | a task is spawned that is not wanted any more, or a little later |
+//! | L1 | `waiting` | with the line locked | a task is spawned though it is not wanted any more, or a little late |
 //! | L2 | `appetite` | by the owner of the process | the same |
-//! | L3 | `cancelled` | before what waits is dropped | a task is run whose result is not wanted |
-//! | L4 | `late` of a node | with the line locked | a task that has run out of time goes on a little |
+//! | L3 | `cancelled` | before the waiting tasks are dropped | a task is run whose result is not needed |
+//! | L4 | `late` of a node | with the line locked | a task that has run out of time continues for a little |
 
 mod cut;
 mod deferred;
@@ -61,51 +61,51 @@ pub use cut::Spawned;
 pub(crate) use cut::{Cut, Hold};
 use later::Later;
 
-/// The tasks that wait, the jobs that will come for them, and how many there were.
+/// The waiting tasks, and the counts of jobs and tasks.
 pub(super) struct Line<R> {
-    /// By their numbers, which are in the order in which they came.
+    /// Waiting tasks by number. Numbers are in order of arrival.
     tasks: BTreeMap<u64, Waiting<R>>,
-    /// How many jobs wait in the pool.
+    /// Number of jobs that wait in the pool.
     pub(super) jobs: usize,
-    /// How many tasks wait or run.
+    /// Number of tasks that wait, are delayed, or run.
     pending: usize,
-    /// How many tasks came: the number of the next one.
+    /// Number of tasks that were added, and so the number of the next one.
     added: u64,
     withdrawn: u64,
-    /// Who spawned whom, if that is kept.
+    /// Which task spawned which, if the process is tracked.
     lineage: Option<Lineage<R>>,
-    /// What is not begun here.
+    /// Which tasks are not begun here.
     hold: Hold,
     /// Continuations that wait for inputs.
     deferred: BTreeMap<DeferredId, Deferred<R>>,
-    /// The number of the next one.
+    /// Number of the next deferred task.
     next_deferred: DeferredId,
-    /// Inputs of deferred tasks that are elsewhere.
+    /// Inputs for deferred tasks of other processes.
     outbox: Vec<(Slot, R)>,
-    /// Tasks that may not begin yet.
+    /// Delayed tasks.
     later: Vec<Later<R>>,
-    /// Whether a thread waits for the first of them.
+    /// Whether a timer thread waits for the first of them.
     has_timer: bool,
 }
 
-/// What a running task has deferred.
+/// Deferred tasks that a running task has made.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// What combines the results of the tasks that it spawned, if it has a slot.
+    /// Merges the results of the tasks that it spawned, if it has a slot.
     merge: Option<DeferredId>,
     groups: Vec<DeferredId>,
 }
 
-/// A task that waits.
+/// A waiting task.
 pub(super) struct Waiting<R> {
     pub(super) task: Boxed<R>,
     pub(super) origin: Origin<R>,
-    /// Where its result goes, if not into that of the job.
+    /// Slot that receives its result; `None` if it is combined into the result of the job.
     pub(super) to: Option<Slot>,
 }
 
 impl<R> Waiting<R> {
-    /// The task as it travels.
+    /// Returns the serialised task, with its slot.
     pub(super) fn pack(&self) -> Parcel {
         Parcel {
             to: self.to,
@@ -114,17 +114,17 @@ impl<R> Waiting<R> {
     }
 }
 
-/// Where a task comes from.
+/// The origin of a task.
 pub(crate) enum Origin<R> {
-    /// Of no interest: the process is not tracked.
+    /// Not recorded: the process is not tracked.
     Untracked,
-    /// From outside, in this form.
+    /// Brought from outside, in this encoded form.
     Brought(Vec<u8>),
-    /// From this task.
+    /// Spawned by this task.
     Spawned(Arc<Node<R>>),
 }
 
-/// A task that is to be run.
+/// A task that a job is about to run.
 pub(super) struct Begun<R> {
     task: Boxed<R>,
     to: Option<Slot>,
@@ -138,21 +138,21 @@ struct Tracked<R> {
     limit: usize,
 }
 
-/// What the jobs of a process share.
+/// The state that the jobs of a process share.
 pub(crate) struct Shared<R> {
     pub(super) line: Mutex<Line<R>>,
-    /// Not kept alive: a pool is not ended from one of its workers.
+    /// Weak: a pool must not be shut down from one of its workers.
     pool: Weak<Pool>,
-    /// `pending` has become zero.
+    /// Notified when `pending` becomes zero.
     passive: Condvar,
-    /// `later` has changed.
+    /// Notified when `later` changes.
     alarm: Condvar,
-    /// How many tasks are in the line.
+    /// Number of tasks in the line.
     waiting: AtomicUsize,
-    /// How many had better be, see [`Tasks::wanted`](crate::Tasks::wanted).
+    /// Number of tasks below which more are wanted, see [`Tasks::wanted`](crate::Tasks::wanted).
     appetite: AtomicUsize,
     cancelled: AtomicBool,
-    /// A result for each worker, and one for spares: fewer quarrels about the locks.
+    /// A result for each worker, and one for spare threads, to reduce contention on the locks.
     results: Vec<Mutex<Kept<R>>>,
     fault: Mutex<Option<Panicked>>,
 }
@@ -168,7 +168,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What others see.
+/// Set-up and observation.
 impl<R: Reduce> Shared<R> {
     pub(super) fn new(pool: &Arc<Pool>) -> Shared<R> {
         let workers = pool.workers();
@@ -204,7 +204,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// From now on it is kept who spawned whom. Results leave in parts of at most this many bytes.
+    /// Makes the process tracked. Results leave in parts of at most `limit` bytes.
     pub(super) fn track(&self, limit: usize, hold: Hold) {
         let mut line = lock(&self.line);
         (line.lineage, line.hold) = (Some(Lineage::new(limit)), hold);
@@ -215,13 +215,14 @@ impl<R: Reduce> Shared<R> {
         lock(&self.line).next_deferred.home = home;
     }
 
-    /// How many tasks run, of a process that is tracked.
+    /// Returns the number of running tasks of a tracked process.
     pub(super) fn running(&self) -> usize {
         let line = lock(&self.line);
         line.lineage.as_ref().map_or(0, Lineage::running)
     }
 
-    /// Lets tasks fail whose time is over. Returns how many of them have not returned.
+    /// Marks tasks as failed whose time is over. Returns the number of late tasks that have not
+    /// returned.
     pub(super) fn expire(&self) -> usize {
         let mut line = lock(&self.line);
         line.lineage.as_mut().map_or(0, |lineage| {
@@ -250,14 +251,14 @@ impl<R: Reduce> Shared<R> {
         lock(&self.line).pending
     }
 
-    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and none are to
-    /// be sent.
+    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and no inputs are
+    /// to be sent.
     pub(super) fn is_passive(&self) -> bool {
         let line = lock(&self.line);
         line.pending == 0 && line.deferred.is_empty() && line.outbox.is_empty()
     }
 
-    /// Inputs of deferred tasks that are elsewhere.
+    /// Inputs for deferred tasks of other processes.
     pub(super) fn take_outbox(&self) -> Vec<(Slot, R)> {
         std::mem::take(&mut lock(&self.line).outbox)
     }
@@ -299,7 +300,7 @@ impl<R: Reduce> Shared<R> {
     }
 }
 
-/// What happens.
+/// Adding and starting tasks.
 impl<R: Reduce> Shared<R> {
     /// Adds a task, from a worker of the pool.
     pub(crate) fn spawn(
@@ -314,7 +315,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Lets a task wait, and gives the job that runs it, unless there is a ghost that will.
+    /// Adds a task to the line. Returns the job that will run it, unless a ghost will.
     pub(super) fn enter(
         self: Arc<Self>,
         waiting: Waiting<R>,
@@ -323,7 +324,7 @@ impl<R: Reduce> Shared<R> {
         Some(self.job(number))
     }
 
-    /// The job that runs a task, or another one that waits.
+    /// Returns the job that runs task `number`, or another one that waits.
     fn job(self: Arc<Self>, number: u64) -> impl FnOnce() + Send + 'static {
         move || {
             if let Some(task) = self.next(number) {
@@ -332,7 +333,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Lets a task wait. Returns its number if it needs a job.
+    /// Adds a task to the line. Returns its number if it needs a job.
     fn line_up(&self, line: &mut Line<R>, waiting: Waiting<R>) -> Option<u64> {
         let held = line.hold.holds(&waiting.origin);
         let number = line.added;
@@ -340,7 +341,7 @@ impl<R: Reduce> Shared<R> {
         line.pending += 1;
         line.tasks.insert(number, waiting);
         self.count(line);
-        // What is held waits for a cut.
+        // A held task waits for a cut.
         if held || line.jobs >= line.tasks.len() {
             return None;
         }
@@ -348,7 +349,8 @@ impl<R: Reduce> Shared<R> {
         Some(number)
     }
 
-    /// What a job runs: the task that it came with, or else the newest that waits.
+    /// Returns the task that a job runs: the one that it was made for, or else the newest that
+    /// waits.
     fn next(&self, number: u64) -> Option<Begun<R>> {
         let mut line = lock(&self.line);
         line.jobs -= 1;
@@ -398,7 +400,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Counts a task that has ended, with its result unless that goes to a slot.
+    /// Counts a task that has ended, and stores its result unless that goes to a slot.
     fn keep(&self, result: Option<R>) {
         let last = self.results.len() - 1;
         let place = locksley::current_worker_index().map_or(last, |index| index.min(last));
@@ -409,7 +411,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// So many tasks no longer wait or run here.
+    /// Subtracts `tasks` tasks that do not wait or run here any more.
     fn leave(&self, line: &mut Line<R>, tasks: usize) {
         line.pending -= tasks;
         if line.pending == 0 {
@@ -418,11 +420,11 @@ impl<R: Reduce> Shared<R> {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("something that is no text").to_owned()
+    text.unwrap_or("a payload that is not text").to_owned()
 }
 
 impl<R> fmt::Debug for Shared<R> {

@@ -6,18 +6,18 @@ use super::shared::lock;
 use super::*;
 use crate::{Parcel, Sum, Tasks, tangle};
 
-/// What a task of the tests does.
+/// A test task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Deed {
     Give(u64),
-    /// A tree of tasks: so many children, down to this depth.
+    /// A tree of tasks: number of children, and depth.
     Grow(u32, u32),
     Panic,
     /// Runs until it is told to stop.
     Linger,
-    /// Waits for the test, which then waits for it.
+    /// Meets the test twice at a barrier.
     Meet,
-    /// Spawns one that gives this, so many milliseconds later.
+    /// After a delay in milliseconds, spawns a task that gives this number.
     Later(u64, u64),
 }
 
@@ -113,7 +113,7 @@ fn a_local_can_run_again() {
     }
 }
 
-/// One test for all that needs the meeting: the only worker is kept from running what waits.
+/// The one test that uses the barrier: it occupies the only worker, so that tasks wait.
 #[test]
 fn the_oldest_leave_first_and_are_not_run_here() {
     let local = local(1);
@@ -133,7 +133,7 @@ fn the_oldest_leave_first_and_are_not_run_here() {
     assert_eq!(numbers, expected);
     assert_eq!(local.surplus(), 6);
 
-    // They come back as parcels, one by one, and are like new.
+    // They come back as parcels, one by one.
     for parcel in &numbers[..2] {
         local.submit(local.program().unpack(parcel).unwrap());
     }
@@ -160,7 +160,7 @@ fn what_is_wanted_depends_on_what_waits() {
     assert!(local.is_passive());
 }
 
-/// A task that runs for hours spawns much that others take away.
+/// A long task spawns many tasks, and other processes take them away.
 #[test]
 fn ghosts_run_what_comes_next() {
     let local = local(1);
@@ -208,8 +208,7 @@ fn cancelling_ends_what_runs_and_drops_what_waits() {
     assert_eq!(local.surplus(), 0);
 }
 
-/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run
-/// twice.
+/// Tasks leave and come back while workers run others: none is lost, and none is run twice.
 #[test]
 fn tasks_that_leave_and_return_are_counted_once() {
     let local = local(2);
@@ -234,8 +233,7 @@ fn tasks_that_leave_and_return_are_counted_once() {
     assert_eq!(usage.withdrawn, moved as u64);
 }
 
-/// Chains, trees, groups in groups, continuations that spawn: what comes out is what recursion
-/// finds.
+/// Chains, trees, nested groups, continuations that spawn: the result equals that of the recursion.
 #[test]
 fn continuations_get_the_whole_results_of_their_groups_in_order() {
     let mut grouped = 0;

@@ -8,8 +8,8 @@
 //!     '── the same with what is left, until nothing is
 //! ```
 //!
-//! Each step waits for the one before: the results of tasks are the inputs of the next ones. Tiles
-//! of L leave as results, and are combined by union.
+//! Each step waits for the one before: the results of tasks are the inputs of the next ones. The
+//! tiles of L are results of the job, and are combined by union.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Tiles {
     }
 }
 
-/// A matrix that is given by a seed, and how it is divided.
+/// A matrix that is generated from a seed, and its division into tiles.
 ///
 /// ```
 /// use locksley_cluster::Local;
@@ -69,16 +69,16 @@ impl Tiles {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Factor {
-    /// How many rows of tiles there are.
+    /// Number of rows of tiles.
     pub tiles: u32,
-    /// How many rows a tile has.
+    /// Number of rows of a tile.
     pub size: u32,
-    /// Where the entries come from.
+    /// Seed of the entries.
     pub seed: u64,
 }
 
 impl Factor {
-    /// An entry of the matrix. The diagonal outweighs the rest of its row.
+    /// Returns an entry of the matrix. The diagonal outweighs the rest of its row.
     fn entry(&self, row: u32, column: u32) -> f64 {
         let (low, high) = (row.min(column), row.max(column));
         let side = u64::from(self.tiles * self.size);
@@ -91,7 +91,7 @@ impl Factor {
         }
     }
 
-    /// The tiles of the lower triangle.
+    /// Returns the tiles of the lower triangle.
     fn matrix(&self) -> Tiles {
         let size = self.size;
         let tile = |(i, j): (u32, u32)| {
@@ -103,8 +103,8 @@ impl Factor {
         Tiles(places.map(tile).collect())
     }
 
-    /// The factor as a loop over the same operations finds it, one after the other: equal in every
-    /// bit.
+    /// Returns the factor that a sequential loop over the same operations computes, which is equal
+    /// in every bit.
     pub fn expected(&self) -> Tiles {
         let (mut left, mut found, n) = (self.matrix(), Tiles::default(), self.tiles);
         for k in 0..n {
@@ -125,8 +125,8 @@ impl Factor {
         found
     }
 
-    /// The largest difference between an entry of the matrix and of the product of the factor with
-    /// its transpose, relative to the largest entry.
+    /// Returns the largest difference between an entry of the matrix and of the product of the
+    /// factor with its transpose, relative to the largest entry.
     pub fn residual(&self, found: &Tiles) -> f64 {
         let (size, side) = (self.size, self.tiles * self.size);
         let entry = |row: u32, column: u32| {
@@ -150,7 +150,7 @@ fn side(tile: &Tile) -> usize {
     tile.len().isqrt()
 }
 
-/// The Cholesky factor of a tile.
+/// Returns the Cholesky factor of a tile.
 fn factor(mut tile: Tile) -> Tile {
     let n = side(&tile);
     for k in 0..n {
@@ -168,7 +168,7 @@ fn factor(mut tile: Tile) -> Tile {
     tile
 }
 
-/// The X with X Lᵀ = `tile`, for the factor L of a diagonal tile.
+/// Returns the X with X Lᵀ = `tile`, for the factor L of a diagonal tile.
 fn solve(diagonal: &Tile, mut tile: Tile) -> Tile {
     let n = side(diagonal);
     for row in tile.chunks_mut(n.max(1)) {
@@ -180,7 +180,7 @@ fn solve(diagonal: &Tile, mut tile: Tile) -> Tile {
     tile
 }
 
-/// `tile` - `left` `right`ᵀ.
+/// Returns `tile` - `left` `right`ᵀ.
 fn multiply(mut tile: Tile, left: &Tile, right: &Tile) -> Tile {
     let n = side(&tile);
     for i in 0..n {
@@ -192,7 +192,7 @@ fn multiply(mut tile: Tile, left: &Tile, right: &Tile) -> Tile {
     tile
 }
 
-/// Factors the diagonal tile of column `k`, and spawns what follows.
+/// Factors the diagonal tile of column `k`, and spawns the tasks that depend on it.
 fn step(k: u32, tiles: u32, mut left: Tiles, tasks: &Tasks<Tiles>) -> Tiles {
     let diagonal = factor(left.take((k, k)));
     let solve = |i| Solve {
@@ -219,7 +219,7 @@ impl Task for Factor {
     }
 }
 
-/// Finds a tile below the diagonal.
+/// Computes a tile of the factor below the diagonal.
 #[derive(Serialize, Deserialize)]
 struct Solve {
     place: (u32, u32),
@@ -236,7 +236,7 @@ impl Task for Solve {
     }
 }
 
-/// Subtracts from a tile what a column contributes to it.
+/// Subtracts from a tile the contribution of a column.
 #[derive(Serialize, Deserialize)]
 struct Multiply {
     place: (u32, u32),
@@ -254,7 +254,7 @@ impl Task for Multiply {
     }
 }
 
-/// With a column of the factor, updates all that is right of it.
+/// Updates all tiles to the right of a column of the factor.
 #[derive(Serialize, Deserialize)]
 struct Update {
     k: u32,
@@ -283,7 +283,7 @@ impl Continuation for Update {
     }
 }
 
-/// Goes on with the next column.
+/// Begins the next column.
 #[derive(Serialize, Deserialize)]
 struct Next {
     k: u32,
@@ -301,7 +301,7 @@ impl Continuation for Next {
     }
 }
 
-/// The program.
+/// Returns the program.
 pub fn program() -> Program<Tiles> {
     Program::new("cholesky")
         .with::<Factor>()

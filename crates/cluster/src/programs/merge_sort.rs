@@ -1,10 +1,11 @@
-//! A merge sort over processes: halves are sorted wherever they come to lie, and merged in order.
+//! A merge sort over processes: each half is sorted by a task of its own, and a continuation merges
+//! them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Continuation, Program, Reduce, Task, Tasks};
 
-/// Sorts a range of the numbers.
+/// Sorts a range of the pseudorandom numbers of a seed.
 ///
 /// ```
 /// use locksley_cluster::Local;
@@ -18,13 +19,13 @@ use crate::{Continuation, Program, Reduce, Task, Tasks};
 /// ```
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sort {
-    /// Where the numbers come from.
+    /// Seed of the numbers.
     pub seed: u64,
-    /// The first one.
+    /// Index of the first number.
     pub from: u64,
-    /// The one after the last.
+    /// Index after that of the last number.
     pub to: u64,
-    /// Up to this many are sorted by one task.
+    /// Most numbers that one task sorts by itself.
     pub grain: u64,
 }
 
@@ -98,7 +99,7 @@ impl Continuation for Merge {
     }
 }
 
-/// One of the numbers that are sorted: a function of the seed and its place.
+/// Returns one of the numbers that are sorted: a function of the seed and its index.
 pub fn number(seed: u64, place: u64) -> u32 {
     // Steele, Lea and Flood: SplitMix64.
     let mut z = seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -107,14 +108,14 @@ pub fn number(seed: u64, place: u64) -> u32 {
     (z >> 32) as u32
 }
 
-/// What the first `count` numbers look like when they are sorted.
+/// Returns the first `count` numbers, sorted.
 pub fn expected(seed: u64, count: u64) -> Sorted {
     let mut all: Vec<u32> = (0..count).map(|place| number(seed, place)).collect();
     all.sort_unstable();
     Sorted(all)
 }
 
-/// The program.
+/// Returns the program.
 pub fn program() -> Program<Sorted> {
     Program::new("merge-sort")
         .with::<Sort>()

@@ -1,4 +1,4 @@
-//! Programs that are built in: each is one text, which runs in one process, on MPI, and on Redis.
+//! Built-in programs. Each runs unchanged in one process, on MPI, and on Redis.
 
 pub mod cholesky;
 pub mod merge_sort;

@@ -1,9 +1,9 @@
-//! The unbalanced tree search, over as many processes as there are.
+//! The unbalanced tree search.
 //!
-//! A [`Search`] is some nodes whose subtrees are to be counted. It goes depth first with a stack of
-//! its own; where tasks are [wanted](crate::Tasks::wanted), it spawns every second node of the
-//! stack. Not the older half: its nodes lie nearer to the root, and have nearly all of the work
-//! below them, so that work would move rather than be divided.
+//! A [`Search`] holds nodes whose subtrees are to be counted. It goes depth first with a stack of
+//! its own; if tasks are [wanted](crate::Tasks::wanted), it spawns every second node of the stack.
+//! It does not spawn the older half: those nodes are nearer to the root and have nearly all of the
+//! work below them, so that work would move rather than be divided.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use locksley_workload::{Size, UtsNode, UtsTree};
 
 use crate::{Program, Reduce, Task, Tasks};
 
-/// After so many nodes a search looks whether tasks are wanted: some 50 us, and a task costs less
+/// Number of nodes between two checks whether tasks are wanted: some 50 us, while a task costs less
 /// than 1 us.
 const PATIENCE: u32 = 512;
 
-/// Counts what is below some nodes of a tree, and the nodes themselves.
+/// Counts some nodes of a tree and everything below them.
 ///
 /// ```
 /// use locksley_cluster::Local;
@@ -35,7 +35,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// The whole tree.
+    /// Creates a search of the whole tree.
     ///
     /// ```
     /// use locksley_cluster::programs::uts::Search;
@@ -51,7 +51,7 @@ impl Search {
     }
 }
 
-/// What was counted.
+/// The counts of a search.
 ///
 /// ```
 /// use locksley_cluster::Reduce;
@@ -110,8 +110,8 @@ impl Task for Search {
     }
 }
 
-/// Takes every second node out of a stack, but not the newest: about half of the work, since
-/// siblings lie side by side.
+/// Removes every second node from a stack, but not the newest: about half of the work, since
+/// siblings are side by side.
 fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
     let first = stack.len() % 2;
     let mut given = Vec::with_capacity(stack.len() / 2);
@@ -127,8 +127,8 @@ fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
     given
 }
 
-/// Counts a tree, or the first so many nodes of it, in the order of a [`Search`], and does nothing
-/// else: what the program is compared with.
+/// Counts a tree, or its first `at_most` nodes, in the order of a [`Search`], sequentially: the
+/// baseline with which the program is compared.
 ///
 /// ```
 /// use locksley_cluster::programs::uts;
@@ -153,7 +153,7 @@ pub fn serial(tree: UtsTree, at_most: u64) -> Size {
     size
 }
 
-/// The program: one kind of task.
+/// Returns the program, which has one kind of task.
 ///
 /// ```
 /// assert_eq!(locksley_cluster::programs::uts::program().name(), "uts");

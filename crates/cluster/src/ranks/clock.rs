@@ -1,14 +1,15 @@
-//! Times: on the wall, of the processor, and that in which a rank was awake.
+//! Clocks: wall time, processor time, and the time for which a rank was awake.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// Nanoseconds since 1970.
+/// Returns the nanoseconds since 1970.
 pub(super) fn wall() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The processor time that all threads of this process have used, where the system can tell.
+/// Returns the processor time that all threads of this process have used, where the system can
+/// tell.
 #[cfg(feature = "mpi")]
 pub(super) fn process() -> Option<Duration> {
     #[cfg(unix)]
@@ -17,7 +18,7 @@ pub(super) fn process() -> Option<Duration> {
     None
 }
 
-/// The processor time that this thread has used, where the system can tell.
+/// Returns the processor time that this thread has used, where the system can tell.
 pub(super) fn thread() -> Option<Duration> {
     #[cfg(unix)]
     return Some(read(rustix::time::ClockId::ThreadCPUTime));
@@ -31,11 +32,11 @@ fn read(clock: rustix::time::ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// More than this between two readings is not counted.
+/// Longest time between two readings that is counted.
 const NAP: Duration = Duration::from_millis(250);
 
-/// The time that a rank has spent awake. If it was stopped itself, or its machine had no time for
-/// it, that is no other rank's silence.
+/// Measures the time for which a rank was awake. If the rank itself was stopped, or got no
+/// processor, other ranks must not be blamed for the silence.
 pub(super) struct Awake {
     last: Instant,
     awake: Duration,
@@ -49,7 +50,7 @@ impl Awake {
         }
     }
 
-    /// How long it has been awake.
+    /// Returns how long the rank has been awake.
     pub(super) fn now(&mut self) -> Duration {
         let now = Instant::now();
         self.awake += now.duration_since(self.last).min(NAP);

@@ -1,20 +1,20 @@
 //! The second phase: ranks work, and steal from each other.
 //!
 //! ```text
-//!   workers of the pool          the thread that talks, no worker itself
+//!   workers of the pool          the messaging thread, which is not a worker
 //!   | task | task | task | <── submit ── Shelf <── take ── Rank <── packets ── Link
 //!                          ── withdraw ──>     ── give ──>      ── packets ──>
 //! ```
 //!
-//! What is decided is decided by [`Rank`]; here is what it needs: the time, packets in and out, and
-//! the process's tasks.
+//! [`Rank`] makes all decisions; this module provides the time, packets in and out, and the
+//! process's tasks.
 //!
-//! **How the thread waits.** No call of MPI waits for a message without burning the processor, so
-//! the thread sleeps and looks, and sleeps longer each time it looks in vain: from [`SHORTEST`] to
-//! [`LONGEST`]. It wakes at once when its own process runs out of work. If a look costs `c` and
+//! **How the thread waits.** No call of MPI waits for a message without spinning, so the thread
+//! sleeps and polls, and sleeps longer after each poll that finds nothing: from [`SHORTEST`] to
+//! [`LONGEST`]. It wakes at once when its own process runs out of work. If a poll costs `c` and
 //! requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves wait for
-//! `r p / 2` of the time, which is least together for `p = sqrt(2 c / r)`. On a virtual machine a
-//! look costs some 25 us, and in UTS T1L on two ranks 40 requests come in a second: 1.1 ms.
+//! `r p / 2` of the time. The sum is least for `p = sqrt(2 c / r)`. On a virtual machine a poll
+//! costs some 25 us, and in UTS T1L on two ranks 40 requests come in a second: 1.1 ms.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -36,47 +36,47 @@ use crate::parcel::{Malformed, Parcel, decode, encode};
 use crate::reduce::Reduce;
 use crate::task::Boxed;
 
-/// The first sleep after something has come: the system makes 100 us of it.
+/// First sleep after a message has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);
 
-/// The longest sleep.
+/// Longest sleep.
 const LONGEST: Duration = Duration::from_millis(1);
 
-/// A batch of tasks is not made larger than this, unless a single task is.
+/// Most bytes of a batch of tasks, unless a single task is larger.
 const HEAVY: usize = 4 << 20;
 
-/// At most so many packets are read before the rank looks at itself again.
+/// Most packets that are read before the rank takes its next step.
 const AT_ONCE: usize = 64;
 
-/// For about this long first tasks are added before the rank looks round: others wait for its
-/// answers meanwhile.
+/// About the time for which first tasks are added before the rank takes its next step: other ranks
+/// wait for its answers meanwhile.
 const FIRST: Duration = Duration::from_millis(10);
 
-/// At most so many movements of work are kept for a trace.
+/// Most movements of work that are kept for a trace.
 const MOST_MOVES: usize = 1 << 16;
 
-/// Work went from one rank to another: one end of it.
+/// One end of a movement of work from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Move {
-    /// From whom, and to whom.
+    /// The giver and the receiver.
     pub(super) ends: (usize, usize),
-    /// How many came before it, from this one to that one.
+    /// Number of earlier movements between the same two ranks in this direction.
     pub(super) number: u64,
-    /// Whether it was sent along a lifeline, to a rank that was remembered.
+    /// Whether it was sent along a lifeline, to a rank that had asked earlier.
     pub(super) lifeline: bool,
     pub(super) tasks: usize,
-    /// Since when and until when the rank was busy with it, in nanoseconds since 1970.
+    /// Start and end of the time that the rank spent on it, in nanoseconds since 1970.
     pub(super) time: (u64, u64),
 }
 
-/// What a rank has done when all work is done.
+/// What a rank has done by the end of the phase.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) counts: Counts,
     pub(super) moves: Vec<Move>,
 }
 
-/// Works until the work of all ranks is done. This rank has the `first` tasks.
+/// Works until the work of all ranks is done. `first` is not empty on rank 0 only.
 pub(super) fn work<R: Reduce>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
@@ -104,11 +104,11 @@ type Tasks = Vec<Parcel>;
 struct Engine<'a, R> {
     rank: Rank<Hosts>,
     shelf: Shelf<'a, R>,
-    /// The names of hosts that are known here.
+    /// Names of the hosts that are known on this rank.
     hosts: &'a BTreeMap<usize, String>,
-    /// How long to sleep next.
+    /// Length of the next sleep.
     sleep: Duration,
-    /// How often work went to each rank, and came from it.
+    /// Numbers of movements of work to each rank, and from it.
     numbers: Vec<(u64, u64)>,
     moves: Vec<Move>,
 }
@@ -229,7 +229,7 @@ impl<R: Reduce> Engine<'_, R> {
         }
     }
 
-    /// Takes inputs of continuations that this rank owns.
+    /// Delivers inputs to continuations that this rank owns.
     fn deliver(&mut self, from: usize, inputs: Vec<(Slot, Vec<u8>)>) -> Result<(), RankError> {
         let malformed = |why: Malformed| RankError::Malformed {
             rank: from,
@@ -270,7 +270,7 @@ impl<R: Reduce> Engine<'_, R> {
         }
     }
 
-    /// Sleeps until something may be due, unless there was something just now.
+    /// Sleeps until a poll is due, unless packets have just come.
     fn sleep(&mut self, busy: bool, due: Duration) {
         if busy {
             self.sleep = SHORTEST;
@@ -281,18 +281,18 @@ impl<R: Reduce> Engine<'_, R> {
         if self.shelf.local.pending() == 0 {
             thread::sleep(sleep);
         } else if self.shelf.local.wait(sleep) {
-            // Work has just run out: an answer is wanted soon.
+            // Work has just run out: poll soon for an answer.
             self.sleep = SHORTEST;
         }
     }
 }
 
-/// The tasks of a process, as a rank sees them.
+/// The tasks of a process, as the state machine of the rank accesses them.
 struct Shelf<'a, R> {
     local: &'a Local<R>,
-    /// Where the first tasks come from, until there are no more.
+    /// The first tasks that have not been added yet.
     first: Option<&'a mut dyn Iterator<Item = Boxed<R>>>,
-    /// What was wrong with tasks that came.
+    /// Why tasks that came could not be read.
     spoiled: Option<String>,
 }
 
@@ -318,27 +318,27 @@ impl<R: Reduce> Shelf<'_, R> {
 impl<R: Reduce> Store for Shelf<'_, R> {
     type Work = Tasks;
 
-    /// Without those that a free worker is about to take: two hungry ranks could hand a task to and
-    /// fro for ever.
+    /// Excludes tasks that a free worker is about to take: otherwise two hungry ranks could pass a
+    /// task to and fro for ever.
     fn surplus(&self) -> usize {
         let beyond = self.local.pending().saturating_sub(self.workers());
         beyond.min(self.local.surplus())
     }
 
-    /// A rank that owns a continuation which waits for inputs is not passive: see
+    /// A rank that owns a waiting continuation is not passive: see
     /// [`continuation`](crate::continuation).
     fn is_passive(&self) -> bool {
         self.first.is_none() && self.local.is_passive()
     }
 
-    /// Returns `true` if a worker is without a task: it need not wait until all are.
+    /// Returns `true` if a worker is without a task. It asks then, before all workers are idle.
     fn is_hungry(&self) -> bool {
         self.local.pending() < self.workers()
     }
 
     fn give(&mut self, at_most: usize) -> Option<Tasks> {
         let (mut work, mut bytes) = (Vec::new(), 0);
-        // One by one, so that nothing is withdrawn that then is too heavy to go with the others.
+        // One by one, so that no task is withdrawn that would make the batch too large.
         while work.len() < at_most
             && bytes < HEAVY
             && let Some(parcel) = self.local.withdraw_parcels(1).pop()
@@ -369,7 +369,7 @@ mod tests {
 
     type Given = Option<Vec<Parcel>>;
 
-    /// A task of some weight, that waits for the end of the test.
+    /// A task of a given size that waits for the end of the test.
     #[derive(Serialize, Deserialize)]
     struct Load(Vec<u8>);
 

@@ -7,14 +7,14 @@ use locksley_policy::rank::Trouble;
 
 use crate::local::Panicked;
 
-/// Why ranks could not finish. Each says what to do.
+/// Why ranks could not finish. Each message says what to do.
 ///
-/// The ranks of a job stand or fall together: the rank that meets one of these tells the others,
+/// The ranks of a job succeed or fail together: the rank that detects an error tells the others,
 /// and all end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
-    /// The executable could not be read, so that builds cannot be told apart.
+    /// The executable could not be read, so builds cannot be told apart.
     #[error(
         "the executable cannot be read, to compare it with that of other ranks ({0}): make it \
          readable, or give a build number"
@@ -29,51 +29,51 @@ pub enum RankError {
          does"
     )]
     Threading,
-    /// MPI was in use in this process before.
+    /// MPI was started before in this process.
     #[error("MPI can be used once in a process: connect to it once, at the start")]
     Used,
-    /// What the protocol between ranks has found out.
+    /// An error that the protocol between ranks has detected.
     #[error("{trouble} (noticed by rank {rank}{})", blamed(host))]
     Trouble {
-        /// The rank that has found it out.
+        /// Rank that has detected it.
         rank: usize,
-        /// The host of the rank that is to blame, if it is known.
+        /// Host of the rank that is to blame, if it is known.
         host: Option<String>,
-        /// What it is.
+        /// The error.
         #[source]
         trouble: Trouble,
     },
     /// A task panicked.
     #[error("on rank {rank} ({host}) {panicked}")]
     Panicked {
-        /// On which rank.
+        /// Rank on which the task ran.
         rank: usize,
-        /// On which host.
+        /// Host of that rank.
         host: String,
-        /// Which one, and what it said.
+        /// Kind of the task, and message of the panic.
         #[source]
         panicked: Panicked,
     },
     /// A message, a task in it or a result could not be read.
     #[error(
-        "rank {rank} sent what cannot be read: {why}; start all ranks from the same executable, or \
+        "rank {rank} sent unreadable data: {why}; start all ranks from the same executable, or \
          change the build number with the format of tasks"
     )]
     Malformed {
         /// The sender.
         rank: usize,
-        /// What is wrong with it.
+        /// Why it could not be read.
         why: String,
     },
-    /// Another rank gave up, and said this.
+    /// Another rank gave up.
     #[error("rank {rank} gave up: {why}")]
     Told {
-        /// Which one.
+        /// Rank that gave up.
         rank: usize,
-        /// Why.
+        /// Reason that it gave.
         why: String,
     },
-    /// This rank is dead: its network says so.
+    /// This rank is dead, according to its network.
     #[error("this rank has died")]
     Dead,
 }

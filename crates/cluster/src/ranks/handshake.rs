@@ -1,19 +1,19 @@
-//! The first phase: all ranks introduce themselves, up a [tree], and are told where all are, down
-//! the tree.
+//! The first phase: ranks introduce themselves up a [tree], and learn down the tree which ranks
+//! share a host.
 //!
 //! ```text
 //!   rank r  ── greeting: build, host ──> parent              another build: the job ends
-//!   rank r  ── the hosts of all below ──> parent             when all of these have come
+//!   rank r  ── the hosts of all ranks below ──> parent       when all of these have come
 //!   rank r  <── roll: the number of each rank's host ── parent
 //!   rank r  ── ping, pong, 8 times ──     rank 0             if there will be a trace
 //! ```
 //!
 //! If two ranks are of different builds then so are the ends of some link of the tree, and one of
-//! them notices. Names of hosts go to rank 0 only, once over each link on their way; the others
-//! need to know which ranks share a host, which takes a few bytes for each host.
+//! them notices. Names of hosts travel to rank 0 only, once over each link on their way. The other
+//! ranks only need to know which ranks share a host, which takes a few bytes for each host.
 //!
-//! The fastest of the pongs tells how the clocks differ, up to half of its round trip (Cristian,
-//! "Probabilistic clock synchronization").
+//! The fastest pong gives the difference between the clocks, up to half of its round trip
+//! (Cristian, "Probabilistic clock synchronization").
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -30,26 +30,25 @@ use super::tree;
 use super::wire::{Packet, Sealed};
 use crate::build_id::Build;
 
-/// How often a rank asks for the time.
+/// Number of times that a rank asks for the time.
 const PINGS: u32 = 8;
 
-/// How long a rank sleeps that waits for an answer: about a round trip.
+/// Sleep of a rank that waits for an answer: about a round trip.
 const NAP: Duration = Duration::from_micros(50);
 
 /// What a rank knows after the first phase.
 pub(super) struct Roll {
-    /// The number of each rank's host.
+    /// Number of each rank's host.
     pub(super) numbers: Vec<u32>,
-    /// The names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
+    /// Names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
     pub(super) names: BTreeMap<usize, String>,
-    /// By how much the clock of rank 0 is ahead of this one's, in nanoseconds. 0 if it was not
-    /// asked for.
+    /// How far the clock of rank 0 is ahead of this one's, in nanoseconds; 0 if it was not asked.
     pub(super) ahead: i64,
 }
 
-/// Says hello, and waits until all ranks have. A rank waits for those below for as long as
-/// `patience`, and longer for its parent, since if another one is missing it is not the parent that
-/// is to blame.
+/// Introduces this rank, and waits until all ranks have done so. A rank waits for its children for
+/// as long as `patience`, and longer for its parent: if another rank is missing, the parent is not
+/// to blame.
 pub(super) fn handshake(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
@@ -77,25 +76,26 @@ pub(super) fn handshake(
     converse(peer, mailbox, |mailbox, link| guest.turn(mailbox, link))
 }
 
-/// A rank's part.
+/// A rank's state during the phase.
 struct Guest {
     build: Build,
-    /// Its host, until it has introduced itself.
+    /// Name of this rank's host, until it has been sent.
     greeting: Option<String>,
-    /// The children of which not all below has come, and whether they have introduced themselves.
+    /// Children that have not reported all ranks below them, and whether each has introduced
+    /// itself.
     missing: BTreeMap<usize, bool>,
-    /// The hosts that are known.
+    /// Hosts that are known so far.
     names: BTreeMap<usize, String>,
-    /// Whether the parent knows them too.
+    /// Whether they have been sent to the parent.
     told: bool,
-    /// What the parent has told, until it is passed on.
+    /// The roll that the parent has sent, until it is passed on.
     roll: Option<Vec<(u32, u32)>>,
     numbers: Option<Vec<u32>>,
-    /// How often it will still ask for the time.
+    /// Remaining requests for the time.
     clocks: u32,
-    /// When it asked.
+    /// When the pending request was sent.
     asked: Option<u64>,
-    /// The shortest round trip, and how far ahead the other clock was.
+    /// Shortest round trip, and how far ahead the clock of rank 0 was in it.
     best: (u64, i64),
     heard: Duration,
     patience: Duration,
@@ -152,7 +152,7 @@ impl Guest {
         self.leave(mailbox, link)
     }
 
-    /// The end of the phase, if this rank knows all.
+    /// Ends the phase if this rank knows everything.
     fn leave(
         &mut self,
         mailbox: &mut Mailbox,
@@ -181,7 +181,7 @@ impl Guest {
         }))
     }
 
-    /// The number of each rank's host, which the children are told too.
+    /// Returns the number of each rank's host, and passes the list on to the children.
     fn pass_on(
         &self,
         mailbox: &mut Mailbox,
@@ -225,8 +225,8 @@ impl Guest {
         Ok(())
     }
 
-    /// Who should have been heard of, and was not. A child that has introduced itself lives: if it
-    /// says no more it waits for another one below it, and knows better which.
+    /// Returns an error if a rank has been silent for too long. A child that has introduced itself
+    /// is alive: if it sends no more it waits for a rank below it, and knows better which.
     fn silent(&self, mailbox: &mut Mailbox) -> Option<RankError> {
         let since = mailbox.now().saturating_sub(self.heard);
         let absent = self.missing.iter().find(|(_, introduced)| !**introduced);
@@ -246,7 +246,8 @@ impl Guest {
         })
     }
 
-    /// The answer has come: it was given about half way.
+    /// Takes the answer to a request for the time. It was given about half way through the round
+    /// trip.
     fn compare(&mut self, theirs: u64) {
         let Some(asked) = self.asked.take() else {
             return;
@@ -259,7 +260,8 @@ impl Guest {
     }
 }
 
-/// Which rank is on which host, by numbers in the order in which they come.
+/// Returns which rank is on which host, as runs of ranks. Hosts are numbered in order of
+/// appearance.
 fn runs(names: &BTreeMap<usize, String>) -> Vec<(u32, u32)> {
     let mut known: HashMap<&str, u32> = HashMap::new();
     let mut runs: Vec<(u32, u32)> = Vec::new();

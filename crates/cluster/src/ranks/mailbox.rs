@@ -1,8 +1,8 @@
-//! A rank's packets, and what it does when the job has failed.
+//! A rank's packets, and its behaviour when the job has failed.
 //!
 //! A job has phases ([handshake](super::handshake), [work](super::engine),
 //! [outcome](super::outcome)), each a conversation. Ranks are not in the same phase at the same
-//! time, so a packet may come early: it is put off until its phase begins.
+//! time, so a packet may arrive early: it is kept until its phase begins.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use super::error::RankError;
 use super::peer::{Link, Peer};
 use super::wire::{Packet, Sealed};
 
-/// How many messages and bytes went out and came in.
+/// Counts of messages and bytes in each direction.
 ///
 /// ```
 /// use locksley_cluster::ranks::Traffic;
@@ -25,11 +25,11 @@ use super::wire::{Packet, Sealed};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Messages that it sent.
+    /// Messages sent.
     pub sent: u64,
     /// Bytes in these.
     pub bytes_sent: u64,
-    /// Messages that it received.
+    /// Messages received.
     pub received: u64,
     /// Bytes in these.
     pub bytes_received: u64,
@@ -40,9 +40,9 @@ pub(super) struct Mailbox {
     pub(super) me: usize,
     pub(super) count: usize,
     pub(super) traffic: Traffic,
-    /// For this phase, from earlier ones.
+    /// Packets for this phase that arrived in earlier ones.
     early: VecDeque<(usize, Packet)>,
-    /// For later phases.
+    /// Packets for later phases.
     put_off: VecDeque<(usize, Packet)>,
     awake: Awake,
 }
@@ -59,12 +59,12 @@ impl Mailbox {
         }
     }
 
-    /// How long this rank has been awake.
+    /// Returns how long this rank has been awake.
     pub(super) fn now(&mut self) -> Duration {
         self.awake.now()
     }
 
-    /// All ranks but this one.
+    /// Returns all ranks but this one.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.me;
         (0..self.count).filter(move |&rank| rank != me)
@@ -77,7 +77,8 @@ impl Mailbox {
         link.send(to, bytes);
     }
 
-    /// The next packet, if one has come. Who asks for the time is answered at once, in any phase.
+    /// Returns the next packet, if one has arrived. Requests for the time are answered immediately,
+    /// in any phase.
     pub(super) fn receive(
         &mut self,
         link: &mut dyn Link,
@@ -109,8 +110,8 @@ impl Mailbox {
     }
 }
 
-/// One phase: `turn` is called until it breaks or fails. If it fails, the other ranks are told, and
-/// the job is given up.
+/// Runs one phase: calls `turn` until it breaks or fails. If it fails, the other ranks are told,
+/// and the job is given up.
 pub(super) fn converse<T>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
@@ -142,17 +143,17 @@ pub(super) fn converse<T>(
     }
 }
 
-/// How much longer a rank waits than the one before it, before it says why the job has failed. If
-/// several notice at the same time, one of them is enough.
+/// Additional delay per rank before a rank prints why the job has failed. If several ranks notice
+/// at the same time, one message is enough.
 const STEP: Duration = Duration::from_millis(10);
 
-/// How long it waits at most.
+/// Longest such delay.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// A rank that has found out that the job cannot go on.
+/// A rank that has detected that the job cannot go on.
 struct Failing {
     error: RankError,
-    /// When it says so.
+    /// When it prints the error.
     at: Duration,
 }
 

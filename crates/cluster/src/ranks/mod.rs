@@ -1,30 +1,31 @@
 //! Ranks: processes, or threads, that steal tasks from each other.
 //!
 //! ```text
-//!   rank 0, 2 workers          rank 1, 2 workers            rank 2, 2 workers
-//!   | pool | ── talks ── Steal, Work, Nothing ── talks ── | pool | ── talks ── ...
-//!        '- the pool's strategy inside of a rank, the protocol between ranks
+//!   rank 0, 2 workers                                      rank 1, 2 workers
+//!   | pool | ── thread ── Steal, Work, Nothing ── thread ── | pool | ── thread ── ...
+//!        '- the pool's strategy inside a rank, the protocol between ranks
 //! ```
 //!
 //! All ranks have the same [build number](crate::Build), and the same program and options
-//! ([`run`]). Rank 0 has the first tasks; a rank that runs out of work asks another for half of its
-//! surplus; when no rank has any, and nothing is on its way, all of them notice, and rank 0 gets
-//! the results. How ranks choose and when they stop is [`locksley_policy::rank`].
+//! ([`run`]). Rank 0 has the first tasks. A rank that runs out of work asks another for half of its
+//! surplus. When no rank has work, and no work is in transit, all ranks detect termination, and
+//! rank 0 receives the results. [`locksley_policy::rank`] decides which rank is asked and detects
+//! termination.
 //!
-//! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is
-//! this process's place among those that `mpirun` has started.
+//! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name,
+//! returns this process's rank among those that `mpirun` has started.
 //!
 //! ```text
-//! mpirun -n 4 --bind-to none \
-//!   --mca oob_tcp_keepalive_time 1 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2 program
+//! mpirun -n 4 --bind-to none --mca oob_tcp_keepalive_time 1 \
+//!   --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2 program
 //! ```
 //!
-//! Without `--bind-to none` Open MPI gives each of two ranks a single core, and with it a single
-//! worker. The other options are for several hosts: with them `mpirun` notices within seconds that
-//! the link to one is cut.
+//! Without `--bind-to none` Open MPI binds each of two ranks to a single core, so that each has a
+//! single worker. The other options are for several hosts: with them `mpirun` notices within
+//! seconds that the link to a host is cut.
 //!
-//! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose
-//! task panics ends the whole job, within twice the protocol's patience, with one message that says
+//! **All or nothing.** If a rank dies, is stopped, loses its link or runs another build, or if a
+//! task panics, the whole job ends within twice the protocol's patience, with one message that says
 //! why.
 
 mod clock;
@@ -69,15 +70,15 @@ pub use threads::{Network, Threads};
 use mailbox::{Mailbox, converse};
 use outcome::Parts;
 
-/// Reads a message between ranks and writes it again. `None` if the bytes are no message. For the
-/// fuzzer, which knows no packets.
+/// Decodes a message between ranks and encodes it again. Returns `None` if `bytes` is not a
+/// message. For the fuzzer, which has no access to packets.
 #[doc(hidden)]
 pub fn reencode(bytes: &[u8]) -> Option<Vec<u8>> {
     let packet = wire::Packet::decode(bytes).ok()?;
     Some(packet.encode())
 }
 
-/// How ranks run. All ranks of a job have the same.
+/// Options of the ranks. All ranks of a job must have the same.
 ///
 /// ```
 /// use locksley_cluster::ranks::Options;
@@ -87,27 +88,27 @@ pub fn reencode(bytes: &[u8]) -> Option<Vec<u8>> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many workers each rank has; 0 means one for each processor.
+    /// Number of workers of each rank; 0 means one for each processor.
     pub workers: usize,
-    /// How the workers of a rank share their work.
+    /// Strategy by which the workers of a rank balance their work.
     pub strategy: Strategy,
-    /// How ranks do.
+    /// Protocol by which ranks balance theirs.
     pub protocol: Protocol,
-    /// Trace everything, and keep so many entries of each worker.
+    /// Number of trace entries that each worker keeps; `None` for no trace.
     #[cfg(feature = "trace")]
     pub trace: Option<usize>,
-    /// The most bytes of the traces of all ranks together, which are in the memory of rank 0 in the
-    /// end. A rank whose trace is larger than its share of this leaves it out.
+    /// Most bytes of the traces of all ranks together, which end up in the memory of rank 0. A rank
+    /// whose trace is larger than its share of this omits it.
     #[cfg(feature = "trace")]
     pub trace_bytes: usize,
-    /// The build number, which must be that of all ranks; if nothing, that of the executable.
+    /// Build number, which must be that of all ranks; `None` for that of the executable.
     pub build: Option<Build>,
-    /// Where random choices start from.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
 impl Default for Options {
-    /// A worker for each processor, and nothing traced; at most a gibibyte if it is.
+    /// A worker for each processor, and no trace; the limit for traces is a gibibyte.
     fn default() -> Options {
         Options {
             workers: 0,
@@ -124,7 +125,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How many entries of a trace each worker keeps, if there is to be one.
+    /// Returns the number of trace entries that each worker keeps; `None` for no trace.
     fn entries(&self) -> Option<usize> {
         #[cfg(feature = "trace")]
         let entries = self.trace;
@@ -133,7 +134,7 @@ impl Options {
         entries
     }
 
-    /// The most bytes of the traces of all ranks together.
+    /// Returns the most bytes of the traces of all ranks together.
     fn trace_bytes(&self) -> usize {
         #[cfg(feature = "trace")]
         let bytes = self.trace_bytes;
@@ -143,14 +144,14 @@ impl Options {
     }
 }
 
-/// Runs a rank's part of a program. On rank 0 this gives the outcome; `first` is looked at only
-/// there.
+/// Runs a rank's part of a program. Returns the outcome on rank 0, and `None` elsewhere. `first` is
+/// used on rank 0 only.
 ///
-/// The calling thread talks to the other ranks until all is done.
+/// The calling thread exchanges messages with the other ranks until all work is done.
 ///
 /// # Errors
 ///
-/// Why the job failed. On MPI most of these are said on standard error instead, and end the
+/// Why the job failed. On MPI most errors are printed to standard error instead, and end the
 /// process.
 pub fn run<R: Reduce, T: Task<Output = R>>(
     program: &Program<R>,
@@ -162,7 +163,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     peer.be_patient(Duration::from_nanos(options.protocol.patience));
     let (local, build) = match prepare(program, options) {
         Ok(prepared) => prepared,
-        // The others must not wait for it.
+        // The other ranks must not wait for this one.
         Err(error) => {
             let mut error = Some(error);
             let mut failed = || error.take().unwrap_or(RankError::Dead);
@@ -176,7 +177,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     }
     let worked = worked?;
     let rank = mailbox.me;
-    // All ranks leave at the same time; no rank waits for what is left to do.
+    // All ranks leave at the same time; no rank waits for the rest of this one's work.
     peer.leave();
     match rank {
         0 => combine(worked, options.entries().is_some()).map(Some),
@@ -184,7 +185,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     }
 }
 
-/// A pool with the program, and which build this is.
+/// Builds the pool with the program, and determines the build number.
 fn prepare<R: Reduce>(
     program: &Program<R>,
     options: &Options,
@@ -200,9 +201,9 @@ fn prepare<R: Reduce>(
     Ok((Local::new(pool, program), build))
 }
 
-/// What is known when all has been said.
+/// The outcome of all phases.
 struct Worked<R> {
-    /// Of this rank and all below it.
+    /// The parts of this rank and all ranks below it.
     parts: Parts<R>,
     wall: Duration,
 }
@@ -237,14 +238,14 @@ fn work<R: Reduce, T: Task<Output = R>>(
     Ok(Worked { parts, wall })
 }
 
-/// How many tasks for each worker had better wait: one to keep, one to give, and as many again for
-/// the next thief. Where tasks are halves of halves, as in a tree search, there are hardly ever
-/// more: with 16 instead of 4, UTS T1L spawns as many and moves as many.
+/// Number of tasks per worker that should wait: one to keep, one to give, and as many again for the
+/// next thief. Where tasks are repeatedly halved, as in a tree search, there are hardly ever more:
+/// with 16 instead of 4, UTS T1L spawns as many tasks and moves as many.
 const APPETITE: usize = 4;
 
-/// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is
-/// a chunk of work rather than a node of a tree, so that one for each worker is enough to bridge
-/// the time until a task spawns or a rank sends more.
+/// Returns the protocol with a floor that suits these tasks. Workers share what waits, and a
+/// waiting task is a chunk of work rather than a node of a tree, so one for each worker is enough
+/// to bridge the time until a task spawns or another rank sends more.
 fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     Protocol {
         floor: protocol.floor.min(workers),
@@ -252,8 +253,8 @@ fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     }
 }
 
-/// The processor time that this rank has used so far: as its network knows it, or that of its
-/// workers and of this thread.
+/// Returns the processor time that this rank has used so far: as reported by its network, or that
+/// of its workers and of this thread.
 fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Duration> {
     peer.processor_time().or_else(|| {
         let workers = local.pool().broadcast(|_| clock::thread());
@@ -261,8 +262,8 @@ fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Durati
     })
 }
 
-/// What this rank has to tell, with a trace of at most so many bytes. Others are not kept waiting
-/// for a sign of life.
+/// Writes this rank's report, with a trace of at most `most` bytes. Meanwhile this rank continues
+/// to send heartbeats.
 fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
@@ -317,13 +318,13 @@ fn write_down<R: Reduce>(
     }
 }
 
-/// Makes one outcome of all reports.
+/// Combines all reports into one outcome.
 fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
     let mut parts = worked.parts;
     parts.reports.sort_by_key(|report| report.rank);
     let numbers = parts.reports.iter().map(|report| report.rank);
     if let Some((rank, other)) = numbers.enumerate().find(|(place, rank)| place != rank) {
-        let why = format!("a report of rank {other} in the place of that of rank {rank}");
+        let why = format!("the report of rank {other} came instead of that of rank {rank}");
         return Err(RankError::Malformed { rank, why });
     }
     Ok(Outcome {
@@ -340,7 +341,7 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
     })
 }
 
-/// One trace of those of all ranks.
+/// Merges the traces of all ranks.
 #[cfg(feature = "trace")]
 fn merged<R>(parts: &mut Parts<R>) -> Result<locksley_trace::Trace, RankError> {
     parts.traces.sort_by_key(|(rank, _, _)| *rank);
@@ -356,7 +357,7 @@ fn merged<R>(parts: &mut Parts<R>) -> Result<locksley_trace::Trace, RankError> {
     Ok(timeline::merge(traces, &talkers, &parts.moves))
 }
 
-/// Ranks that are threads of this process, for [`run`] on as many threads.
+/// Creates ranks that are threads of this process, for [`run`] on `count` threads.
 ///
 /// ```
 /// use locksley_cluster::ranks::{Peer, threads};
@@ -368,8 +369,8 @@ pub fn threads(count: usize) -> Vec<Threads> {
     Network::default().connect(&vec!["localhost"; count])
 }
 
-/// This process's place among those that `mpirun` has started, or alone without it. Once in a
-/// process, on its main thread.
+/// Returns this process's rank among those that `mpirun` has started, or a single rank without
+/// `mpirun`. Call it once in a process, on its main thread.
 ///
 /// # Errors
 ///
@@ -418,7 +419,7 @@ where
         for other in others {
             let other = other.join();
             let error = other.ok().and_then(Result::err);
-            // Rather the one who knows why than the one who was told, or who died.
+            // Prefer the error of a rank that knows the cause to `Told` and `Dead`.
             if let Some(error) = error
                 && !matches!(error, RankError::Told { .. } | RankError::Dead)
                 && !matches!(&outcome, Err(cause) if !matches!(cause, RankError::Told { .. } | RankError::Dead))

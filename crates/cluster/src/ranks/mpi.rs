@@ -1,25 +1,25 @@
 //! Ranks that are processes, which MPI starts and connects (feature `mpi`).
 //!
-//! Two-sided messages only, from the one thread that MPI was started on (`MPI_THREAD_FUNNELED`).
-//! Sends are immediate, so that two ranks that send each other large batches cannot wait for each
-//! other; receiving is a matched probe and the receipt of what it found.
+//! This module uses two-sided messages only, from the one thread that MPI was started on
+//! (`MPI_THREAD_FUNNELED`). Sends are immediate, so that two ranks that send each other large
+//! batches cannot block each other; a receive is a matched probe followed by the receipt of the
+//! message that it found.
 //!
-//! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's
-//! types insist that the buffer lives longer than the scope in which the send was started. So the
-//! buffers of a scope live in an [`Arena`] around it, which only grows; when it has become large,
-//! the next moment in which no send is under way ends the scope and the arena, and new ones begin.
-//! If that moment does not come by itself, large messages are held back until it does, and with
-//! them what follows them to the same rank; signs of life to others go on. No call ever waits:
-//! messages are received all the time, here and by those who must receive.
+//! **Buffers.** An immediate send reads its buffer until it is complete, and the types of the `mpi`
+//! crate require that the buffer outlives the scope in which the send was started. So the buffers
+//! of a scope live in an [`Arena`] around it, which only grows. When the arena has become large,
+//! the scope and the arena end at the next moment in which no send is in progress, and new ones
+//! begin. If that moment does not come by itself, large messages are held back until it does, and
+//! with them all later messages to the same rank; heartbeats to other ranks go on. No call ever
+//! blocks: this rank and the receivers poll for messages all the time.
 //!
-//! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its
-//! standard error and calls `MPI_Abort`; if that, or any other call, does not return, the
-//! [`Watchdog`] ends the process by force, and with it goes the job. Open MPI's own processes may
-//! hang, too, when they end a job (4.1 does now and then); so [a helper](end_parent_soon) sees to
-//! the one that has started this rank. What the ranks cannot end is `mpirun` itself, if the link to
-//! one of its daemons is cut: Open MPI's parameters `oob_tcp_keepalive_time`,
-//! `oob_tcp_keepalive_intvl` and `oob_tcp_keepalive_probes`, which are minutes by default, let it
-//! notice in seconds.
+//! **Fail-stop.** MPI cannot continue without a rank. A rank that gives up prints why to standard
+//! error and calls `MPI_Abort`; if that, or any other call, does not return, the [`Watchdog`] kills
+//! the process, which ends the job. Open MPI's own processes may hang, too, when they end a job
+//! (4.1 does occasionally); so [a helper](end_parent_soon) kills the process that has started this
+//! rank. The ranks cannot end `mpirun` itself if the link to one of its daemons is cut: with Open
+//! MPI's parameters `oob_tcp_keepalive_time`, `oob_tcp_keepalive_intvl` and
+//! `oob_tcp_keepalive_probes`, which are minutes by default, it notices in seconds.
 
 use std::cell::{Cell, OnceCell};
 use std::marker::PhantomData;
@@ -39,49 +39,49 @@ use super::peer::{Link, Peer};
 use super::watchdog::{Watchdog, end_by_force, end_parent_soon};
 use crate::build_id::Build;
 
-/// An arena as large as this is replaced when no send is under way.
+/// Bytes from which on an arena is replaced when no send is in progress.
 const LARGE: usize = 1 << 20;
 
-/// An arena as large as this takes no more large messages.
+/// Bytes from which on an arena takes no more large messages.
 const FULL: usize = 64 << 20;
 
-/// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are
-/// soon complete.
+/// Bytes from which on a message is large. MPI copies smaller ones, so that their sends are soon
+/// complete.
 const LARGE_MESSAGE: usize = 4 << 10;
 
-/// How long any call may take that should return at once, in tenths of the patience. Longer than it
-/// takes to notice a silent rank, which says more.
+/// How long any call may take that should return at once, in tenths of the patience. It is longer
+/// than the time to notice a silent rank, whose message is more precise.
 const STUCK: u32 = 14;
 
-/// How long `MPI_Abort` may take.
+/// Time limit of `MPI_Abort`.
 const ABORT: Duration = Duration::from_secs(2);
 
-/// What the process tells its caller when a rank gives up.
+/// Exit code of the process when a rank gives up.
 const EXIT: i32 = 1;
 
 /// A rank that MPI started. Made by [`mpi`](super::mpi()).
 pub struct Mpi {
     world: SimpleCommunicator,
     host: String,
-    /// How long a call may take.
+    /// Time limit of a call.
     stuck: Duration,
-    /// There until the rank leaves.
+    /// `Some` until the rank leaves.
     universe: Option<Universe>,
     dog: Watchdog,
-    /// All calls must come from the thread that started MPI, so this stays there.
+    /// Makes the type `!Send`: all calls must come from the thread that started MPI.
     _here: PhantomData<*const ()>,
 }
 
 impl Mpi {
     /// Starts MPI.
     pub(super) fn start() -> Result<Mpi, RankError> {
-        // Hashing takes a while. In `MPI_Init` all ranks wait for each other, later they lose
-        // patience.
+        // Hash the executable first, which takes a while: ranks wait for each other in `MPI_Init`,
+        // but later they lose patience.
         let _ = Build::current();
         let dog = Watchdog::start(|doing| {
             eprintln!(
-                "error: {doing} does not return: a host or a link is gone, or MPI's own processes \
-                 are; this rank ends by force"
+                "error: {doing} does not return: a host, a link or a process of MPI is gone; this \
+                 rank kills itself"
             );
             end_by_force();
         });
@@ -100,7 +100,7 @@ impl Mpi {
         })
     }
 
-    /// Turns in one scope. Returns `true` if that is all.
+    /// Calls `turn` repeatedly in one scope. Returns `Break` when `turn` does.
     fn drive_for_a_while(
         &self,
         held: &mut Held,
@@ -149,7 +149,7 @@ impl std::fmt::Debug for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // Without `MPI_Finalize`, which would wait for the others: the process ends, and `mpirun`
+        // Skip `MPI_Finalize`, which would wait for the other ranks: the process ends, and `mpirun`
         // sees that it has failed.
         std::mem::forget(self.universe.take());
     }
@@ -192,7 +192,7 @@ impl Peer for Mpi {
     }
 }
 
-/// Messages that are sent later, in this order, and to whom.
+/// Receivers and messages that are sent later, in this order.
 type Held = Vec<(usize, Vec<u8>)>;
 
 /// The link of one scope `'s`, whose buffers live for `'a`.
@@ -200,14 +200,14 @@ struct Scoped<'a, 's> {
     mpi: &'s Mpi,
     scope: &'s LocalScope<'a>,
     arena: &'a Arena,
-    /// What is under way.
+    /// Sends in progress.
     sends: Vec<Request<'a, [u8], &'s LocalScope<'a>>>,
-    /// What must wait for the next scope.
+    /// Messages that must wait for the next scope.
     held: &'s mut Held,
 }
 
 impl Scoped<'_, '_> {
-    /// Forgets the sends that are complete.
+    /// Removes completed sends.
     fn sweep(&mut self) {
         for send in std::mem::take(&mut self.sends) {
             if let Err(send) = send.test() {
@@ -237,7 +237,7 @@ impl Link for Scoped<'_, '_> {
     fn give_up(&mut self, why: Option<&str>) {
         match why {
             Some(why) => eprintln!("error: {why}"),
-            // The rank that has said why ends this process, too.
+            // The rank that has printed the reason ends this process, too.
             None => std::thread::sleep(ABORT),
         }
         end_parent_soon();
@@ -246,13 +246,13 @@ impl Link for Scoped<'_, '_> {
     }
 }
 
-/// Room for some byte strings.
+/// Space for a fixed number of byte strings.
 type Block = Box<[OnceCell<Vec<u8>>]>;
 
-/// Byte strings that stay where they are until all of them go.
+/// Byte strings that do not move until all of them are dropped.
 #[derive(Default)]
 struct Arena {
-    /// Number `k` has room for `2^k`.
+    /// Block `k` has space for `2^k` byte strings.
     blocks: [OnceCell<Block>; 32],
     count: Cell<usize>,
     bytes: Cell<usize>,

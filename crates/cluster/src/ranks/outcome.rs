@@ -1,9 +1,9 @@
-//! The third phase: what every rank has found and done goes up the [tree], to rank 0.
+//! The third phase: the results and reports of all ranks go up the [tree], to rank 0.
 //!
-//! A rank waits for those below, adds its own part to theirs, and passes the sum on: one result,
-//! since results are a monoid, and as many reports as there are ranks below. Traces are passed on
-//! as long as they are no more than `Options::trace_bytes` in all. The thanks of rank 0 come down
-//! the tree: a rank that has them may leave.
+//! A rank waits for its children, adds its own part to theirs, and passes the sum on: one result,
+//! since results are a monoid, and one report for each rank below. Traces are passed on while they
+//! fit `Options::trace_bytes`. When everything has reached rank 0 it sends thanks down the tree: a
+//! rank that receives them may leave.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,31 +25,30 @@ use crate::local::Usage;
 use crate::parcel::{decode, encode};
 use crate::reduce::Reduce;
 
-/// What ranks have found and done.
+/// The result of a job, and the reports of its ranks.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome<R> {
-    /// The results of all tasks.
+    /// Combined result of all tasks.
     pub result: R,
-    /// What each rank has done.
+    /// Report of each rank.
     pub ranks: Vec<Report>,
-    /// How long it took rank 0, from when all had said hello until all work was done.
+    /// Time that it took rank 0, from the end of the handshake until all work was done.
     pub wall: Duration,
-    /// What every worker of every rank did when, if [`Options::trace`](super::Options) asked for
-    /// it.
+    /// Trace of all workers of all ranks, if [`Options::trace`](super::Options) asked for it.
     #[cfg(feature = "trace")]
     pub trace: Option<locksley_trace::Trace>,
-    /// How many ranks have left their part of it out, because it was too large.
+    /// Number of ranks that omitted their part of the trace, because it was too large.
     pub traces_left_out: usize,
 }
 
 impl<R> Outcome<R> {
-    /// The processor time of all ranks, where the system can tell.
+    /// Returns the processor time of all ranks, where the system can tell.
     pub fn processor_time(&self) -> Option<Duration> {
         self.ranks.iter().map(|rank| rank.processor_time).sum()
     }
 
-    /// What the ranks have stolen, counted together.
+    /// Returns the sum of the ranks' steal counts.
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         for rank in &self.ranks {
@@ -58,7 +57,7 @@ impl<R> Outcome<R> {
         sum
     }
 
-    /// How many bytes were sent.
+    /// Returns the number of bytes that were sent.
     pub fn bytes(&self) -> u64 {
         self.ranks.iter().map(|rank| rank.traffic.bytes_sent).sum()
     }
@@ -68,37 +67,37 @@ impl<R> Outcome<R> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Its number.
+    /// Number of the rank.
     pub rank: usize,
-    /// Where it ran.
+    /// Host on which it ran.
     pub host: String,
-    /// How many workers its pool had.
+    /// Number of workers of its pool.
     pub workers: usize,
-    /// Its tasks.
+    /// Counts of its tasks.
     pub usage: Usage,
-    /// Its steals.
+    /// Counts of its steals.
     pub counts: Counts,
-    /// Its messages.
+    /// Counts of its messages.
     pub traffic: Traffic,
-    /// How much processor time it took, from when all had said hello until all work was done, that
-    /// of the thread that talks included, where the system can tell.
+    /// Processor time that it used, from the end of the handshake until all work was done,
+    /// including that of the messaging thread, where the system can tell.
     pub processor_time: Option<Duration>,
 }
 
-/// What a rank, and all below it, have to say.
+/// The data of a rank and all ranks below it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Parts<R> {
     pub(super) reports: Vec<Report>,
     pub(super) result: R,
-    /// Traces by rank, as JSON, each with the number that the thread that talks has in it.
+    /// Rank, number of its messaging thread, and JSON of each trace.
     pub(super) traces: Vec<(u32, u32, String)>,
     pub(super) moves: Vec<Move>,
-    /// How many ranks have left their traces out.
+    /// Number of ranks that omitted their traces.
     pub(super) left_out: usize,
 }
 
 impl<R: Reduce> Parts<R> {
-    /// Adds what ranks below have to say.
+    /// Adds the data of ranks below.
     pub(super) fn add(&mut self, below: Parts<R>) {
         self.reports.extend(below.reports);
         self.result.combine(below.result);
@@ -108,17 +107,17 @@ impl<R: Reduce> Parts<R> {
     }
 }
 
-/// A packet has at most so many bytes of a report.
+/// Most bytes of a report in one packet.
 const PIECE: usize = 1 << 20;
 
-/// How often a rank says that it still waits.
+/// Time between two heartbeats of a waiting rank.
 const BEAT: Duration = Duration::from_millis(500);
 
-/// How long a rank sleeps that waits.
+/// Sleep of a waiting rank between two polls.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Talks while something is done that takes its time, such as writing a long trace down: its parent
-/// and its children see that this rank lives. What comes is kept for later.
+/// Sends heartbeats until a long operation is done, such as writing a long trace, so that its
+/// parent and its children see that this rank is alive. Packets that arrive are kept for later.
 pub(super) fn bridge(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
@@ -147,7 +146,7 @@ pub(super) fn bridge(
     })
 }
 
-/// A sign of life, to the parent and to the children.
+/// Sends a heartbeat to the parent and the children.
 fn live(mailbox: &mut Mailbox, link: &mut dyn Link) {
     if let Some(parent) = tree::parent(mailbox.me) {
         let nothing = Sealed::Piece {
@@ -165,8 +164,8 @@ fn thank(mailbox: &mut Mailbox, link: &mut dyn Link, last: bool) {
     }
 }
 
-/// Gathers what all below this rank have to say, adds it to `parts`, passes it on, and stays until
-/// all has come to rank 0. There this is the sum of all.
+/// Collects the data of all ranks below this one, adds it to `parts`, passes it on, and waits until
+/// all has reached rank 0. There the return value is the sum of all.
 pub(super) fn gather<R: Reduce>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
@@ -183,7 +182,7 @@ pub(super) fn gather<R: Reduce>(
     };
     let below = converse(peer, mailbox, |mailbox, link| collector.turn(mailbox, link))?;
     let is_root = mailbox.me == 0;
-    // A program's own code reads, adds and writes results, and may take its time.
+    // The program's own code deserialises, combines and serialises results, and may take long.
     let (parts, bytes) = thread::scope(|scope| {
         let adding = scope.spawn(|| {
             let parts = add_all(parts, &below)?;
@@ -224,10 +223,10 @@ fn silent(me: usize, rank: usize, since: Duration) -> RankError {
     }
 }
 
-/// What the children have to say, encoded, by rank.
+/// The encoded data of the children, by rank.
 type Below = Vec<(usize, Vec<u8>)>;
 
-/// What has come from a child.
+/// The data that has come from a child so far.
 struct Inbox {
     bytes: Vec<u8>,
     heard: Duration,
@@ -244,7 +243,7 @@ impl Inbox {
     }
 }
 
-/// Waits for what the children have to say.
+/// Collects the data of the children.
 struct Collector {
     inboxes: BTreeMap<usize, Inbox>,
     beat: Duration,
@@ -290,9 +289,9 @@ impl Collector {
     }
 }
 
-/// Passes on what is known, and waits for the thanks.
+/// Passes the data on, and waits for the thanks.
 struct Sender {
-    /// Still to be sent.
+    /// Data that is still to be sent.
     bytes: Option<Vec<u8>>,
     heard: Duration,
     beat: Duration,

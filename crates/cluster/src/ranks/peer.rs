@@ -1,56 +1,57 @@
-//! What a rank needs of a network: messages of bytes between numbered ranks.
+//! The network as seen by a rank: messages of bytes between numbered ranks.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// A rank's place among the others, and its way to reach them.
+/// A rank on a network.
 ///
-/// Messages from one rank to another arrive in the order in which they were sent, or not at all.
-/// Nothing blocks: a message is handed over, and whether it has arrived is seen from answers.
+/// Messages from one rank to another arrive in the order in which they were sent, or not at all. No
+/// call blocks: a message is handed over, and only an answer shows that it has arrived.
 pub trait Peer {
-    /// The rank's number, from 0.
+    /// Returns the rank's number, from 0.
     fn me(&self) -> usize;
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     fn count(&self) -> usize;
 
-    /// The host on which this rank runs. Ranks of the same host are near to each other.
+    /// Returns the name of the host on which this rank runs. Ranks of the same host are near to
+    /// each other.
     fn host(&self) -> String;
 
-    /// Calls `turn` again and again, until it breaks. What was sent is on its way by then, or this
-    /// goes on a bit longer.
+    /// Calls `turn` repeatedly, until it breaks. It returns when all messages have been handed to
+    /// the network.
     ///
-    /// It is this way round because a network may need the messages to stay where they are until
-    /// they are gone, which it can see to while it is the caller.
+    /// The network calls the rank, and not vice versa, because it may need the messages to stay in
+    /// place until they are sent, which it can ensure only around the calls.
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>);
 
-    /// From now on the network may take this long for what should be done at once, before it takes
-    /// its own calls for stuck.
+    /// Sets how long an immediate operation may take before the network considers its own calls
+    /// stuck.
     fn be_patient(&mut self, _: Duration) {}
 
-    /// All ranks are done, and leave. A rank that is dropped without this has failed.
+    /// Leaves the network, when all ranks are done. A rank that is dropped without this has failed.
     fn leave(self)
     where
         Self: Sized,
     {
     }
 
-    /// The processor time that this rank has used so far, if the network knows better than to ask
-    /// its threads.
+    /// Returns the processor time that this rank has used so far, if the network can tell;
+    /// otherwise the caller sums up that of its threads.
     fn processor_time(&self) -> Option<Duration> {
         None
     }
 }
 
-/// Both directions of a rank's messages, for a while.
+/// The connection to the other ranks during a call of `turn`.
 pub trait Link {
     /// Sends a message to another rank.
     fn send(&mut self, to: usize, message: Vec<u8>);
 
-    /// The next message that has arrived, and who sent it.
+    /// Returns the sender and the bytes of the next message that has arrived.
     fn receive(&mut self) -> Option<(usize, Vec<u8>)>;
 
-    /// Ends the whole job, as far as that can be done from here: says why, unless another rank has
-    /// said it, and ends the other ranks, or leaves that to them. It need not return.
+    /// Ends the whole job, as far as this rank can: prints `why` (`None` if another rank has
+    /// printed the reason), and ends the other ranks, or leaves that to them. It need not return.
     fn give_up(&mut self, why: Option<&str>);
 }

@@ -1,5 +1,5 @@
-//! Ranks that are threads of one process, on a network that can be made bad: for programs that are
-//! tried out, and for tests.
+//! Ranks that are threads of one process, on a network with configurable faults: for tests, and to
+//! try programs out.
 //!
 //! ```text
 //!   rank 0 ── send ──> | due 5 | due 3 |  ── receive, when due ──> rank 1
@@ -15,7 +15,7 @@ use locksley_policy::{Random, Source};
 
 use super::peer::{Link, Peer};
 
-/// What is bad about a network between threads.
+/// The faults of a network between threads.
 ///
 /// ```
 /// use locksley_cluster::ranks::Network;
@@ -26,18 +26,18 @@ use super::peer::{Link, Peer};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Network {
-    /// A message takes a random time of up to this.
+    /// Longest delay of a message. The delay is random.
     pub delay: Duration,
-    /// What part of the messages is lost.
+    /// Fraction of the messages that is lost.
     pub loss: f64,
-    /// This rank dies when it has sent so many messages.
+    /// A rank, and the number of messages after which it dies.
     pub death: Option<(usize, u64)>,
-    /// Where delays and losses start from.
+    /// Seed of delays and losses.
     pub seed: u64,
 }
 
 impl Network {
-    /// Ranks on this network: one for each name of a host.
+    /// Creates ranks on this network: one for each host name.
     pub fn connect(self, hosts: &[&str]) -> Vec<Threads> {
         let boxes = (0..hosts.len() * hosts.len()).map(|_| Mutex::default());
         let boxes: Arc<[Mutex<Mailbox>]> = boxes.collect();
@@ -67,12 +67,12 @@ pub struct Threads {
     me: usize,
     count: usize,
     host: String,
-    /// That of the messages from `a` to `b` is number `a * count + b`.
+    /// Mailboxes of all pairs of ranks: messages from `a` to `b` are in number `a * count + b`.
     boxes: Arc<[Mutex<Mailbox>]>,
     network: Network,
     random: Random,
     sent: u64,
-    /// Whose messages are looked at next, so that each has its turn.
+    /// Rank whose mailbox is checked next, so that each has its turn.
     next: usize,
 }
 
@@ -138,7 +138,7 @@ impl Link for Threads {
         None
     }
 
-    /// Nothing: the thread that joins this one is told.
+    /// Does nothing: the thread that joins this one gets the error.
     fn give_up(&mut self, _: Option<&str>) {}
 }
 

@@ -1,5 +1,5 @@
-//! One trace of all ranks: their pools' traces, on one clock, and work that moved from rank to rank
-//! as arrows.
+//! One trace of all ranks: the traces of their pools on one clock, with work that moved between
+//! ranks as arrows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -9,8 +9,9 @@ use locksley_trace::{Arrow, Subject, Trace, TraceEvent};
 use super::engine::Move;
 use super::outcome::Report;
 
-/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of
-/// rank 0 is `ahead`. With the number of that thread.
+/// Adds the movements of work that the messaging thread handled to the trace of a rank's pool, and
+/// shifts the trace to the clock of rank 0, which is `ahead`. Returns the trace, and the number of
+/// that thread.
 pub(super) fn of_rank(
     mut trace: Trace,
     report: &Report,
@@ -50,8 +51,8 @@ pub(super) fn of_rank(
     (trace, tid)
 }
 
-/// The traces of all ranks in one, with arrows between those ends of movements that belong
-/// together. `talkers` are the numbers of the threads that talk.
+/// Merges the traces of all ranks, with arrows between the two ends of each movement. `talkers` has
+/// the number of each rank's messaging thread.
 pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &[Move]) -> Trace {
     let mut traces = traces.into_iter();
     let mut whole = traces.next().unwrap_or_default();
@@ -66,7 +67,7 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &
     let mut pairs: Vec<_> = ends.into_iter().collect();
     pairs.sort_unstable_by_key(|&(key, _)| key);
     for ((ends, _), pair) in pairs {
-        // One end may be missing: a rank keeps only so many.
+        // One end may be missing: each rank keeps a limited number.
         let [one, other] = pair[..] else { continue };
         let (left, arrived) = (one.time.0.min(other.time.0), one.time.0.max(other.time.0));
         let how = if one.lifeline {
@@ -84,7 +85,7 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &
     whole
 }
 
-/// The number of the thread that talks: after the workers, and those that have stood in for them.
+/// Returns a number for the messaging thread: after those of the workers and spare threads.
 fn talker(trace: &Trace) -> u32 {
     let threads = trace.events.iter().filter_map(|event| match event {
         TraceEvent::Name {
@@ -97,7 +98,7 @@ fn talker(trace: &Trace) -> u32 {
     threads.max().map_or(0, |last| last + 1)
 }
 
-/// A time, in nanoseconds, as microseconds since an origin.
+/// Converts a time in nanoseconds to microseconds since an origin.
 fn since(origin: u64, time: u64) -> f64 {
     (time as i64 - origin as i64 * 1000) as f64 / 1e3
 }

@@ -1,19 +1,19 @@
-//! The tree along which ranks say hello and report: rank `r` has the children `4 r + 1` to `4 r +
-//! 4`, as in Safra's waves.
+//! The tree along which ranks introduce themselves and report: the children of rank `r` are `4 r +
+//! 1` to `4 r + 4`, as in Safra's waves.
 //!
-//! With `P` ranks no rank talks to more than five others, and what goes through a link is what is
-//! below it: names of hosts and reports, each once for each link on its way, and one result.
-//! Nothing is larger at rank 0 than the sum of what all have to say.
+//! No rank communicates with more than five others. Through a link goes the data of the ranks below
+//! it: names of hosts and reports, each once for each link on its way, and one combined result.
+//! Nothing at rank 0 is larger than the sum of the data of all ranks.
 
-/// How many children a rank has.
+/// Number of children of a rank.
 pub(super) const ARITY: usize = 4;
 
-/// The parent of a rank, if it is not rank 0.
+/// Returns the parent of a rank; `None` for rank 0.
 pub(super) fn parent(rank: usize) -> Option<usize> {
     (rank > 0).then(|| (rank - 1) / ARITY)
 }
 
-/// The children of a rank.
+/// Returns the children of a rank.
 pub(super) fn children(rank: usize, count: usize) -> std::ops::Range<usize> {
     let first = (ARITY * rank + 1).min(count);
     first..(first + ARITY).min(count)

@@ -1,35 +1,35 @@
-//! A thread that ends the process by force if the one that talks to other ranks is stuck.
+//! A watchdog thread, which kills the process if the messaging thread is stuck.
 //!
-//! A call of the MPI library should return at once, the way it is used here. If a link is cut or a
-//! daemon is gone it may not, and nor may `MPI_Abort` itself. So another thread must watch.
+//! The calls of the MPI library that are used here should return at once. If a link is cut or a
+//! daemon is gone they may not, and neither may `MPI_Abort` itself. So another thread must watch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the dog looks.
+/// Time between two checks of the watchdog.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Watches one thread. Time is counted in looks of the dog, so that a process that was stopped as a
-/// whole is not blamed for it.
+/// Watches one thread. Time is counted in checks, so that a process that was stopped as a whole is
+/// not considered stuck.
 pub(super) struct Watchdog {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// How often the dog was fed.
+    /// Number of calls of `feed`.
     fed: AtomicU64,
-    /// Whether there is nothing to watch any more.
+    /// Whether the watchdog thread should end.
     over: AtomicBool,
-    /// What the watched one is about to do, and how many looks it may take.
+    /// The operation of the watched thread, and the number of checks that it may take.
     doing: Mutex<(&'static str, u32)>,
 }
 
 impl Watchdog {
-    /// Starts to watch. When the watched one has not [fed](Watchdog::feed) the dog for too long,
-    /// `bite` is called with what it was doing. Without a thread for it, which the system may
-    /// refuse, no thread watches.
+    /// Starts to watch. If the watched thread does not call [`feed`](Watchdog::feed) in time,
+    /// `bite` is called with the name of its operation. If the system refuses to start the watchdog
+    /// thread, nothing is watched.
     pub(super) fn start(bite: impl Fn(&str) + Send + 'static) -> Watchdog {
         let shared = Arc::new(Shared {
             fed: AtomicU64::new(0),
@@ -42,7 +42,8 @@ impl Watchdog {
         Watchdog { shared }
     }
 
-    /// From now on the watched one does this, and must feed the dog in time.
+    /// Notes that the watched thread begins the operation `doing`, and must call `feed` within that
+    /// time.
     pub(super) fn expect(&self, doing: &'static str, within: Duration) {
         self.feed();
         let looks = within.as_millis().div_ceil(TICK.as_millis());
@@ -50,12 +51,12 @@ impl Watchdog {
         *lock(&self.shared.doing) = (doing, looks);
     }
 
-    /// The watched one does something else for as long as it likes.
+    /// Suspends the watch until the next `expect`.
     pub(super) fn rest(&self) {
         self.expect("", Duration::MAX);
     }
 
-    /// The watched one is well.
+    /// Notes that the watched thread makes progress.
     pub(super) fn feed(&self) {
         self.shared.fed.fetch_add(1, Ordering::Relaxed);
     }
@@ -75,8 +76,8 @@ fn watch(shared: &Shared, bite: &impl Fn(&str)) {
     let (mut seen, mut looks) = (0, 0);
     while !shared.over.load(Ordering::Relaxed) {
         thread::sleep(TICK);
-        // In this order: a thread that sees what is expected now sees that the dog was fed for it.
-        // Else the looks of a long rest would count.
+        // The order matters: if this reads a new `doing`, it also sees the `feed` of that `expect`.
+        // Otherwise the checks during a long rest would count.
         let (doing, most) = *lock(&shared.doing);
         let fed = shared.fed.load(Ordering::Relaxed);
         looks = if fed == seen { looks + 1 } else { 0 };
@@ -88,7 +89,7 @@ fn watch(shared: &Shared, bite: &impl Fn(&str)) {
     }
 }
 
-/// Ends this process at once: no handler runs that could hang.
+/// Kills this process at once: no handler runs that could hang.
 pub(super) fn end_by_force() -> ! {
     #[cfg(unix)]
     {
@@ -98,7 +99,7 @@ pub(super) fn end_by_force() -> ! {
     std::process::abort()
 }
 
-/// What starts ranks, by name: those of Open MPI and of MPICH.
+/// Names of the programs of Open MPI and MPICH that start ranks.
 const LAUNCHERS: [&str; 6] = [
     "mpirun",
     "mpiexec",
@@ -108,8 +109,8 @@ const LAUNCHERS: [&str; 6] = [
     "hydra_pmi_proxy",
 ];
 
-/// If the process that has started this one starts ranks, and is still there when the job should
-/// have ended long ago, a helper ends it. The helper outlives this process.
+/// Starts a helper that kills the parent process, if that is a launcher of ranks and still exists
+/// when the job should have ended long ago. The helper outlives this process.
 pub(super) fn end_parent_soon() {
     #[cfg(unix)]
     {
@@ -124,19 +125,19 @@ pub(super) fn end_parent_soon() {
             return;
         };
         let launcher = launcher.trim();
-        // Only if it is still the same.
+        // The script checks that the process still has the same name.
         let script = format!(
             "sleep {GRACE}; read -r name < /proc/{parent}/comm && [ \"$name\" = {launcher} ] && kill -9 {parent}"
         );
         let mut helper = Command::new("sh");
         helper.arg("-c").arg(script).process_group(0);
         let null = Stdio::null;
-        // If it cannot be started, no thread sees to it.
+        // If the helper cannot be started, the launcher is left alone.
         let _ = helper.stdin(null()).stdout(null()).stderr(null()).spawn();
     }
 }
 
-/// How many seconds a launcher has to end a job.
+/// Seconds that a launcher has to end a job.
 #[cfg(unix)]
 const GRACE: u32 = 3;
 

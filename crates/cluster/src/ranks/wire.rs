@@ -1,4 +1,4 @@
-//! What ranks send each other, as bytes.
+//! The messages between ranks, as bytes.
 //!
 //! | first byte | the rest | |
 //! |---|---|---|
@@ -6,8 +6,7 @@
 //! | 1 | a text (UTF-8) | abort |
 //! | 2 | [`Sealed`] in postcard's format | anything else |
 //!
-//! The first two must never change: they are what different builds say to each other before they
-//! part.
+//! The first two formats must never change: different builds use them to refuse each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,39 +22,40 @@ const SEALED: u8 = 2;
 /// A message between ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Packet {
-    /// To the parent: here is a rank of this build, on this host.
+    /// To the parent: the build and the host of this rank.
     Greeting { build: u64, host: String },
-    /// To all ranks: it is over, for this reason.
+    /// To all ranks: the job has failed, for this reason.
     Abort(String),
-    /// What only the same build can read.
+    /// A message that only the same build can read.
     Sealed(Sealed),
 }
 
-/// What ranks of the same build say to each other.
+/// The messages between ranks of the same build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Sealed {
-    /// To the parent: the hosts of all ranks below this one.
+    /// To the parent: the hosts of this rank and all ranks below it.
     Below(Vec<(u32, String)>),
-    /// From the parent: which rank is on which host, by numbers: for so many ranks the first, for
-    /// so many the next one, and so on.
+    /// From the parent: the host of each rank, as runs of a host's number and a number of
+    /// consecutive ranks.
     Roll(Vec<(u32, u32)>),
     /// To rank 0: a request for the time.
     Ping,
     /// From rank 0: nanoseconds since 1970.
     Pong(u64),
-    /// The protocol that moves work.
+    /// A message of the protocol that moves work.
     Protocol(Message<Vec<Parcel>>),
     /// To the owner of deferred tasks: inputs for them, encoded.
     Inputs(Vec<(Slot, Vec<u8>)>),
-    /// To the parent: a part of the reports of a rank and all below it, and whether it is the last.
+    /// To the parent: a piece of the encoded reports of a rank and all ranks below it, and whether
+    /// it is the last.
     Piece { last: bool, bytes: Vec<u8> },
-    /// From the parent: all reports have come to rank 0, or, if it is not `last`, they are still
-    /// coming.
+    /// From the parent: all reports have reached rank 0; or, if not `last`, they are still being
+    /// collected.
     Thanks { last: bool },
 }
 
 impl Packet {
-    /// The packet as bytes.
+    /// Encodes the packet.
     pub(super) fn encode(&self) -> Vec<u8> {
         match self {
             Packet::Greeting { build, host } => {
@@ -69,7 +69,7 @@ impl Packet {
         }
     }
 
-    /// The packet that these bytes are.
+    /// Decodes a packet.
     pub(super) fn decode(bytes: &[u8]) -> Result<Packet, Malformed> {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let malformed = |why: &str| Malformed(why.to_owned());

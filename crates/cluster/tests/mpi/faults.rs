@@ -1,4 +1,4 @@
-//! What goes wrong on one host.
+//! Faults on one host.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(crate) fn kill() {
         assert!(signal(processes[victim], "KILL"));
         let done = job.end_soon();
         assert!(!done.success, "{done:?}");
-        // MPI sees the end of a process, and says so itself.
+        // MPI notices the end of a process, and reports it itself.
         assert!(done.err.contains("Killed"), "{done:?}");
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn builds() {
     let mut file = OpenOptions::new().append(true).open(&other).unwrap();
     file.write_all(b"another build").unwrap();
     drop(file);
-    // It may be over before the last rank has left its mark.
+    // The job may end before the last rank has written its file.
     let done = job.ranks(2).ranks_of(1, other).start().end();
     done.assert_failed(&["rank 2 runs the build", "the same executable"]);
 }

@@ -1,5 +1,5 @@
-//! Several hosts, imitated by network namespaces with a bridge between them. A namespace of its own
-//! for each host and one for `mpirun`, so that nothing of it is seen outside.
+//! Several hosts, emulated by network namespaces with a bridge between them. Each host and `mpirun`
+//! have a namespace of their own, so that nothing is visible outside.
 //!
 //! ```text
 //!   mpirun in NAME-0 (10.77.7.1, the bridge) ──┬── NAME-1 (10.77.7.2): orted, rank 0
@@ -13,10 +13,10 @@ use std::process::Command;
 use crate::job::{Job, demanded, signal, within};
 use crate::rank;
 
-/// The network of the bridge. No process outside of the namespaces sees it.
+/// Network of the bridge. Processes outside the namespaces do not see it.
 const NETWORK: &str = "10.77.7.0/24";
 
-/// MPI's parameters for hosts on the bridge. The last three let its daemons notice within seconds
+/// MPI's parameters for hosts on the bridge. With the last three its daemons notice within seconds
 /// that a link is gone.
 const PARAMETERS: [(&str, &str); 7] = [
     ("pml", "ob1"),
@@ -28,13 +28,13 @@ const PARAMETERS: [(&str, &str); 7] = [
     ("oob_tcp_keepalive_probes", "2"),
 ];
 
-/// Two hosts, and one that starts everything.
+/// Two hosts, and one that starts the job.
 struct Hosts {
     name: String,
 }
 
 impl Hosts {
-    /// Sets them up, where that is possible.
+    /// Sets the hosts up, where that is possible.
     fn new() -> Option<Hosts> {
         let hosts = Hosts {
             name: format!("lk{}", std::process::id()),
@@ -77,7 +77,7 @@ impl Hosts {
         format!("{}-{number}", self.name)
     }
 
-    /// A rank on each host.
+    /// Returns a job with a rank on each host.
     fn job(&self, program: &str) -> Job {
         let job = Job::new(program).ranks(2);
         let agent = job.folder().join("agent");
@@ -94,7 +94,7 @@ impl Hosts {
         job.inside(self.host(0))
     }
 
-    /// The processes on all hosts.
+    /// Returns the numbers of the processes on all hosts.
     fn processes(&self) -> String {
         let pids = |number| {
             let host = self.host(number);
@@ -141,7 +141,7 @@ pub(crate) fn cut() {
     ip(&format!("-n {} link set port2 down", hosts.host(0))).unwrap();
     let done = job.end_soon();
     assert!(!done.success, "{done:?}");
-    // MPI has two messages for it, depending on how far it thinks its daemons are.
+    // MPI has two messages for this, depending on what it believes about its daemons.
     let said = ["lost communication", "has been silent", "daemons"];
     assert!(said.iter().any(|said| done.err.contains(said)), "{done:?}");
     let gone = || hosts.processes().is_empty().then_some(());

@@ -1,4 +1,4 @@
-//! Jobs: `mpirun` with this program, and what came of it.
+//! Jobs: runs of `mpirun` with this program, and their outcome.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use locksley_workload::Uts;
 
 use crate::rank;
 
-/// Returns `true` if everything must be there that the tests need.
+/// Returns `true` if missing prerequisites make the tests fail instead of skipping them.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_MPI").is_some()
 }
 
-/// How often a waiting test looks.
+/// Time between two polls of a waiting test.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Looks until something is there, for so many seconds. They are counted in looks, so that a test
-/// that is stopped does not fail.
+/// Polls until `look` returns something, for `seconds` seconds. The time is counted in polls, so
+/// that a test that is stopped for a while does not fail.
 pub(crate) fn within<T>(seconds: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..seconds * 1000 / LOOK.as_millis() as u32 {
         if let Some(found) = look() {
@@ -32,12 +32,12 @@ pub(crate) fn within<T>(seconds: u32, mut look: impl FnMut() -> Option<T>) -> Op
     None
 }
 
-/// A job that can be started. Its folder is removed in the end.
+/// A job that can be started. Its folder is removed when it is dropped.
 pub(crate) struct Job {
     folder: Folder,
     options: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
-    /// How many ranks run which executable.
+    /// Numbers of ranks, and the executables that they run.
     parts: Vec<(usize, PathBuf)>,
     /// The network namespace in which it starts.
     namespace: Option<String>,
@@ -148,7 +148,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The processes of those ranks that have started.
+    /// Returns the processes of the ranks that have started.
     fn started(&self) -> Vec<u32> {
         let process = |rank: usize| {
             let file = self.job.folder().join(format!("rank.{rank}"));
@@ -157,7 +157,7 @@ impl Running {
         (0..self.ranks).filter_map(process).collect()
     }
 
-    /// The processes of the ranks, when all of them have started.
+    /// Returns the processes of the ranks, when all of them have started.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let all = within(20, || {
             Some(self.started()).filter(|started| started.len() == self.ranks)
@@ -165,13 +165,12 @@ impl Running {
         all.expect("all ranks start")
     }
 
-    /// The process of `mpirun`.
+    /// Returns the process of `mpirun`.
     pub(crate) fn launcher(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until the job ends, which must take less than ten seconds, and then nothing is left of
-    /// it.
+    /// Waits until the job ends, which must take less than ten seconds and leave no process behind.
     pub(crate) fn end_soon(mut self) -> Done {
         let processes = self.processes();
         let status = within(10, || self.child.try_wait().unwrap());
@@ -216,7 +215,7 @@ impl Drop for Running {
     }
 }
 
-/// Returns `true` if there is such a process, and it is no zombie.
+/// Returns `true` if the process exists and is not a zombie.
 fn is_alive(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -229,7 +228,7 @@ pub(crate) fn signal(process: u32, name: &str) -> bool {
     kill.status().is_ok_and(|status| status.success())
 }
 
-/// What came of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) success: bool,
@@ -239,7 +238,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// The program [`rank::SEARCH`] has found what it should, on so many ranks.
+    /// Asserts that the program [`rank::SEARCH`] found the right counts, on this many ranks.
     pub(crate) fn assert_counted(&self, ranks: usize) {
         assert!(self.success, "{self:?}");
         let size = Uts::new(rank::tree()).size();
@@ -255,7 +254,7 @@ impl Done {
         assert_eq!(given != "0", ranks > 1, "{self:?}");
     }
 
-    /// It has failed, and one of our ranks has said why.
+    /// Asserts that the job has failed, and that exactly one of our ranks has printed why.
     pub(crate) fn assert_failed(&self, why: &[&str]) {
         assert!(!self.success, "{self:?}");
         let said: Vec<&str> = self

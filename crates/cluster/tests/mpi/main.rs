@@ -1,9 +1,9 @@
-//! Ranks that are processes, for real: started by `mpirun`, killed, stopped, of different builds,
-//! on hosts whose links are cut.
+//! Ranks that are real processes: started by `mpirun`, killed, stopped, of different builds, on
+//! hosts whose links are cut.
 //!
-//! This program is the tester and, started by `mpirun`, the tested. Its tests come one after
-//! another, since each wants all processors. Where there is no `mpirun`, or hosts cannot be
-//! imitated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
+//! This program is the test runner and, when `mpirun` starts it, the program under test. Its tests
+//! run one after another, since each needs all processors. Where there is no `mpirun`, or hosts
+//! cannot be emulated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
 
 mod faults;
 mod hosts;
@@ -79,7 +79,7 @@ fn trace() {
     for rank in 0..3 {
         assert!(trace.events.iter().any(|event| event.pid() == rank));
     }
-    // With one worker each, whatever moves moves between ranks.
+    // With one worker each, all movements are between ranks.
     let from_first = ends(0).collect::<Vec<_>>();
     let to_others = ends(1).chain(ends(2));
     assert!(to_others.filter(|id| from_first.contains(id)).count() > 0);
@@ -91,8 +91,8 @@ fn heavy() {
     assert!(done.out.contains(&rank::heavy_result()), "{done:?}");
 }
 
-/// A merge sort and a Cholesky factorisation. With one worker each, what moves moves between ranks,
-/// and so do results.
+/// A merge sort and a Cholesky factorisation. With one worker each, all movements are between
+/// ranks, and so results of children have to travel, too.
 fn continuations() {
     for program in [rank::SORT, rank::CHOLESKY] {
         let done = Job::new(program).ranks(4).start().end();

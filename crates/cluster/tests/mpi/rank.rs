@@ -1,4 +1,4 @@
-//! The tested: what one rank runs.
+//! The program under test, which each rank runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,14 +14,14 @@ use locksley_policy::rank::Protocol;
 use locksley_workload::UtsTree;
 use serde::{Deserialize, Serialize};
 
-/// The variable that says which program to run.
+/// Environment variable with the name of the program to run.
 pub(crate) const PROGRAM: &str = "LOCKSLEY_TEST_PROGRAM";
-/// The folder in which ranks leave the numbers of their processes.
+/// Environment variable with the folder in which ranks write the numbers of their processes.
 pub(crate) const FOLDER: &str = "LOCKSLEY_TEST_FOLDER";
-/// The file for a trace, if there is to be one.
+/// Environment variable with the file for a trace, if there is to be one.
 pub(crate) const TRACE: &str = "LOCKSLEY_TEST_TRACE";
 
-/// The programs.
+/// Names of the programs.
 pub(crate) const SEARCH: &str = "search";
 pub(crate) const ENDLESS: &str = "endless";
 pub(crate) const HEAVY: &str = "heavy";
@@ -42,7 +42,7 @@ const MATRIX: Factor = Factor {
     seed: 11,
 };
 
-/// What rank 0 says of a result that is what it must be.
+/// What rank 0 prints if the result is right.
 pub(crate) const VERIFIED: &str = "result verified";
 
 /// Some 50,000 nodes.
@@ -60,7 +60,7 @@ pub(crate) fn run(program: &str) -> ExitCode {
         CHOLESKY => shown(&cholesky::program(), [MATRIX], |factor| {
             verdict(*factor == MATRIX.expected() && MATRIX.residual(factor) < 1e-12)
         }),
-        // A billion and a half of nodes take an hour.
+        // One and a half billion nodes take an hour.
         ENDLESS => UtsTree::named("T1XL").map_or(Err(RankError::Dead), |tree| {
             part(&uts::program(), [Search::whole(tree)])
         }),
@@ -97,14 +97,13 @@ fn shown<R: Reduce, T: Task<Output = R>>(
     let peer = ranks::mpi()?;
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
-    // First elsewhere, each rank in a file of its own: a test that sees the mark finds the number
-    // in it.
+    // Written under another name first: a test that sees the file finds the complete number in it.
     let unfinished = folder.join(format!("new.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
-    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job
-    // within ten seconds.
+    // With little patience, so that a rank that is stopped or cut off ends the job within ten
+    // seconds.
     let protocol = Protocol {
         patience: 5_000_000_000,
         ..Protocol::default()
@@ -132,14 +131,14 @@ fn print<R>(outcome: &Outcome<R>) {
     println!("ranks {} hosts {}", hosts.len(), hosts.join(","));
 }
 
-/// A task with a burden, far beyond what MPI sends eagerly.
+/// A task with a payload, far larger than what MPI sends eagerly.
 #[derive(Serialize, Deserialize)]
 struct Heavy {
     height: u32,
     burden: Vec<u8>,
 }
 
-/// How many halvings there are, and how heavy a task is.
+/// Height of the tree of tasks, and size of the payload.
 const HEIGHT: u32 = 7;
 const BURDEN: usize = 300_000;
 
@@ -171,7 +170,7 @@ impl Task for Heavy {
     }
 }
 
-/// What [`HEAVY`] finds.
+/// Returns what [`HEAVY`] prints.
 pub(crate) fn heavy_result() -> String {
     format!("result {:?}", Sum(BURDEN as u64 * (1 << HEIGHT)))
 }

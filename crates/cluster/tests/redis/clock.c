@@ -1,4 +1,4 @@
-/* A clock that can be set: the real time and an offset that a file holds. Loaded before a server. */
+/* A clock that can be set: the real time plus an offset from a file. Preloaded into a server. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds; nothing before the file is mapped. */
+/* In milliseconds; NULL before the file is mapped. */
 static const volatile int64_t *offset;
 
 __attribute__((constructor)) static void map(void) {

@@ -1,4 +1,4 @@
-//! A clock of a server that a test can set, while the server runs.
+//! A clock for a server, which a test can set while the server runs.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that goes with the machine's until it is set.
+    /// Creates a clock that equals the machine's until it is set.
     pub(crate) fn new(folder: &Path) -> Clock {
         let clock = Clock {
             file: folder.join("clock"),
@@ -22,19 +22,19 @@ impl Clock {
         clock
     }
 
-    /// Lets a server go by this clock.
+    /// Makes a server use this clock.
     pub(crate) fn applies_to(&self, server: &mut Command) {
         server.env("LD_PRELOAD", library());
         server.env("LOCKSLEY_CLOCK_FILE", &self.file);
     }
 
-    /// Sets the clock ahead by so many milliseconds, or back.
+    /// Sets the clock ahead by this many milliseconds, or back.
     pub(crate) fn step(&mut self, millis: i64) {
         self.ahead += millis;
         self.write();
     }
 
-    /// In place, since the file is mapped.
+    /// Writes the offset in place, since the file is mapped.
     fn write(&self) {
         let opened = OpenOptions::new()
             .write(true)
@@ -47,7 +47,7 @@ impl Clock {
     }
 }
 
-/// The library that takes the place of the system's clock, built once.
+/// Returns the library that replaces the system's clock, which is built once.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Results of children, while a worker that computes them is killed.
+//! Continuations, while a worker that computes their inputs is killed.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::server::Started;
 
 fn job(program: &str) -> JobInfo {
     let mut job = processes::job(program, program);
-    // On a machine with much else to do leases run out for no other reason.
+    // Enough tries for a busy machine, on which leases expire for no other reason.
     job.terms.tries = 100;
     (job.terms.limits.task, job.terms.limits.result) = (16 << 20, 16 << 20);
     job
 }
 
-/// Two workers begin, one is killed while it has leases, and another one comes.
+/// Two workers begin, one is killed while it has leases, and a third one joins.
 fn with_a_killed_worker<R: Reduce, T: Task<Output = R>>(
     program: &Program<R>,
     first: T,
@@ -59,7 +59,7 @@ fn a_merge_sort_is_exact_though_a_worker_is_killed() {
 
 #[test]
 fn a_cholesky_factor_is_exact_though_a_worker_is_killed() {
-    // Time enough for something to happen.
+    // Large enough that a worker can be killed in between.
     let matrix = Factor {
         tiles: 10,
         size: if cfg!(debug_assertions) { 20 } else { 64 },

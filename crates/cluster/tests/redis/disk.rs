@@ -1,4 +1,4 @@
-//! The server's disk gets full, and has room again.
+//! The server's disk becomes full, and has room again.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use locksley_cluster::programs::uts::Search;
 use crate::processes::{Process, check, job, small, status, submit_tree, tree};
 use crate::server::{Started, until};
 
-/// A server that goes on without its disk, and refuses changes.
+/// Starts a server that continues without its disk, and refuses changes.
 fn lenient() -> Option<Started> {
     Started::with(&["--appendfsync", "everysec"], "127.0.0.1")
 }
@@ -30,7 +30,7 @@ fn a_full_disk_is_told_to_the_submitter_and_costs_no_task() {
         if refusal == Some(Refusal::Disk) {
             told += 1;
         }
-        // For longer than a lease.
+        // Five looks take longer than a lease.
         if told == 5 {
             server.fill_disk(false);
         }
@@ -66,7 +66,7 @@ fn what_is_submitted_while_the_disk_is_full_is_refused_as_a_whole() {
     worker.stop();
 }
 
-/// A server that is to write before each reply ends when it cannot.
+/// A server that writes before each reply exits when it cannot.
 #[test]
 fn a_server_that_ends_for_want_of_a_disk_comes_back_with_all_that_it_had_acknowledged() {
     let Some(mut server) = Started::new() else {

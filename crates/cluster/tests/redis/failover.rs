@@ -1,4 +1,4 @@
-//! A server becomes a replica, and another one has its address.
+//! A server becomes a replica, and another server gets its address.
 
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use locksley_cluster::leases::State;
 use crate::processes::{Process, check, command, status, submit_tree, this, tree};
 use crate::server::{Started, until};
 
-/// Between the workers and their server, which others may take the place of.
+/// A proxy between the workers and their server, which can switch to another server.
 struct Address {
     port: u16,
     to: Arc<AtomicU16>,
@@ -45,16 +45,17 @@ impl Address {
     }
 }
 
-/// How a server that is the primary one no more treats its clients.
+/// How a former primary treats its clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Demotion {
-    /// It follows the new one, and refuses changes: `READONLY`; `UNBLOCKED` to those who wait.
+    /// It follows the new primary, and refuses changes: `READONLY`; `UNBLOCKED` for blocked
+    /// clients.
     Replica,
-    /// It has not found the new one, and refuses everything: `MASTERDOWN`.
+    /// It has not found the new primary, and refuses everything: `MASTERDOWN`.
     Alone,
 }
 
-/// Lets the second server take the place of the first. Connections to the first one stay.
+/// Makes the second server the primary. Connections to the first one stay open.
 fn fail_over(first: &Started, second: &Started, address: &Address, demotion: Demotion) {
     let port = |server: &Started| server.port().to_string();
     second.ask(&["REPLICAOF", "127.0.0.1", &port(first)]);
@@ -84,8 +85,7 @@ fn fail_over(first: &Started, second: &Started, address: &Address, demotion: Dem
     first.ask(&["REPLICAOF", "127.0.0.1", &primary]);
 }
 
-/// A worker is on the first of two servers while that is the primary one; and has something to do,
-/// or waits.
+/// Fails over while a worker is connected to the first server, and is busy or waits.
 fn leaves(demotion: Demotion, busy: bool) {
     let Some(first) = Started::new() else { return };
     let second = Started::new().expect("the first one was there");
@@ -106,7 +106,7 @@ fn leaves(demotion: Demotion, busy: bool) {
     }
     fail_over(&first, &second, &address, demotion);
     let redis = second.connect();
-    // It is there already if it was submitted to the first one.
+    // The job is there already if it was submitted to the first server.
     let job = submit_tree(&redis, tree);
     until("the job is over", || {
         status(&redis, &job.id).state == State::Done

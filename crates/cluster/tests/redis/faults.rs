@@ -37,7 +37,7 @@ fn a_worker_is_stopped_for_longer_than_its_lease_and_goes_on() {
     // Stopped between two leases it would have nothing to lose.
     until("it is stopped with a lease", || {
         frozen.signal(Signal::STOP);
-        // What it has sent until then arrives.
+        // Requests that it has sent so far arrive.
         std::thread::sleep(Duration::from_millis(20));
         let holds = frozen.holds(&status(&redis, &job.id));
         if !holds {
@@ -46,7 +46,7 @@ fn a_worker_is_stopped_for_longer_than_its_lease_and_goes_on() {
         holds
     });
     let other = Process::worker(&server);
-    // What it holds is taken from it, while it thinks that it has it.
+    // Its leases are taken from it, while it believes that it holds them.
     until("its lease runs out", || {
         !frozen.holds(&status(&redis, &job.id))
     });
@@ -66,7 +66,7 @@ fn a_worker_that_is_stopped_for_a_moment_does_not_take_the_server_for_gone() {
     until("it is there", || {
         redis.workers().is_ok_and(|workers| workers.len() == 1)
     });
-    // It is told so where it waits for the server.
+    // The blocking call to the server is interrupted each time.
     for _ in 0..5 {
         worker.signal(Signal::STOP);
         std::thread::sleep(Duration::from_millis(20));
@@ -118,11 +118,11 @@ fn the_server_is_killed_and_restarted() {
         assert!(said.err.contains("the server is back"), "{}", said.err);
         done += said.tally("completed");
     }
-    // A completion whose reply was lost counts at the server, and not in the worker's own tally.
+    // A completion whose reply was lost is counted by the server, but not by the worker.
     assert!(done <= ended.status.done, "{done} and {:?}", ended.status);
 }
 
-/// A lease that ran out is one by a time that never goes back.
+/// Leases expire by a time that does not go back with the server's clock.
 #[test]
 fn the_servers_clock_steps_back_and_ahead_and_leases_run_out_all_the_same() {
     let Some(mut server) = Started::with_clock() else {

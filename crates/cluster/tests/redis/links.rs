@@ -1,4 +1,4 @@
-//! A link is cut: the worker is a host of its own, in a network namespace.
+//! A link is cut. The worker runs on a host of its own, emulated by a network namespace.
 
 use std::process::Command;
 
@@ -10,23 +10,23 @@ use crate::server::{Started, demanded, there_is, until};
 /// Another host, with a link to this one.
 struct Host {
     name: String,
-    /// Our end of the link.
+    /// This host's end of the link.
     link: String,
     address: String,
 }
 
-/// Runs `ip` with these words.
+/// Runs `ip` with these arguments. Returns `true` if it succeeds.
 fn ip(line: &str) -> bool {
     let output = Command::new("ip").args(line.split_whitespace()).output();
     output.is_ok_and(|output| output.status.success())
 }
 
 impl Host {
-    /// Makes a host; nothing where that is not allowed.
+    /// Creates a host; `None` if that is not permitted.
     fn new() -> Option<Host> {
         let number = std::process::id() % 10_000;
         let (name, link) = (format!("lockC{number}"), format!("lkC{number}"));
-        // From the network 198.18.0.0/15, which is for tests.
+        // Addresses from the network 198.18.0.0/15, which is reserved for tests.
         let (third, address) = (number % 250, |last: u32| {
             format!("198.19.{}.{last}", number % 250)
         });
@@ -99,7 +99,7 @@ fn a_link_is_cut_and_mended() {
     assert_eq!(ended.status.shares.len(), 2, "{:?}", ended.status);
     near.stop();
     host.mend();
-    // It is still alive, and comes back: there is a second job for it.
+    // The worker is still alive, and reconnects: there is a second job for it.
     redis.cancel(&job.id, true).expect("the server is there");
     let job = submit_tree(&redis, tree);
     let ended = check(&redis, &job.id, size);

@@ -1,8 +1,8 @@
-//! Real processes and a real server, and what can happen to them.
+//! Tests with real processes and a real server, and faults in them.
 //!
-//! The workers are this very executable, in another role (see `processes`). Each test has a server
-//! of its own. Where there is no `redis-server` the tests are skipped, and say so;
-//! `LOCKSLEY_TEST_REDIS=1` makes that an error, and 0 leaves them out.
+//! The workers are this executable, in another role (see `processes`). Each test has a server of
+//! its own. If there is no `redis-server` the tests are skipped with a message;
+//! `LOCKSLEY_TEST_REDIS=1` makes that an error, and `LOCKSLEY_TEST_REDIS=0` skips them always.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! Faults while tasks pause, are late, are urgent, or are not due yet.
+//! Faults while tasks pause, are late, are urgent, or are delayed.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::processes::{self, Process, status};
 use crate::server::{Started, until};
 
-/// Leaves a mark in a file each time it runs. Returns how many there are then.
+/// Appends a mark to a file. Returns the number of marks.
 fn mark(file: &Path) -> usize {
     let opened = std::fs::OpenOptions::new()
         .create(true)
@@ -68,7 +68,7 @@ impl Task for Endless {
     }
 }
 
-/// Kills its process, and is in a hurry.
+/// Kills its process, and is urgent.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Poison;
 
@@ -82,7 +82,7 @@ impl Task for Poison {
     }
 }
 
-/// Is fine; and spawns poison, or a task for later.
+/// Succeeds; spawns poison, or a delayed task.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Plain {
     Fine,
@@ -107,8 +107,8 @@ impl Task for Plain {
     }
 }
 
-/// A binary tree of tasks of which some fail, some are late, some come later, and some are urgent:
-/// by chance, so that a further try has another fate.
+/// A binary tree of tasks. At random, some fail, some are late, some are delayed, and some are
+/// urgent, so that a further try may succeed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Gale<const URGENT: bool> {
     pub(crate) depth: u32,
@@ -208,7 +208,7 @@ fn a_task_that_never_returns_is_late_twice_and_ends_the_workers_that_had_it() {
     assert!(reason.reason.contains("longer than 200ms"), "{reason:?}");
 }
 
-/// Urgent as it is, it takes nothing along but a worker at each try.
+/// An urgent task that kills its workers costs nothing else.
 #[test]
 fn urgent_poison_is_set_aside_and_takes_no_other_along() {
     let Some(server) = Started::new() else { return };
@@ -247,7 +247,7 @@ fn a_delayed_task_outlives_workers_and_server_and_does_not_come_early() {
     });
     let later = status(&redis, &job.id);
     assert_eq!((later.delayed, later.state), (1, State::Running));
-    // An hour passes: what is kept of the clock is that of a server which was ahead.
+    // Emulates the passing of an hour by moving the stored deadlines.
     let key = format!("locksley:{{{}}}:later", job.id);
     let entry = server.ask(&["ZRANGE", &key, "0", "-1"]);
     let build = format!("locksley:later:{}", job.build);

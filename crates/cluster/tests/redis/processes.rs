@@ -1,4 +1,4 @@
-//! Workers and submitters as processes: this executable, which is told its role by the environment.
+//! Workers and submitters as processes: this executable, in a role that the environment gives.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use serde::{Deserialize, Serialize};
 use crate::policies;
 use crate::server::{Started, until};
 
-/// A lease that is short enough for a test, and long enough for a machine with much else to do.
+/// Length of a lease: short enough for a test, and long enough for a busy machine.
 pub(crate) const LEASE: Duration = Duration::from_millis(700);
 
-/// How many threads a worker has, in the environment; 1 if it is not there.
+/// Environment variable with the number of threads of a worker; the default is 1.
 pub(crate) const THREADS: &str = "LOCKSLEY_THREADS";
 
-/// A tree that takes two workers a second or so: time enough for something to happen.
+/// Returns a tree that takes two workers a second or so, so that faults can happen meanwhile.
 pub(crate) fn tree() -> (UtsTree, Size) {
     static KNOWN: OnceLock<(UtsTree, Size)> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -36,13 +36,13 @@ pub(crate) fn tree() -> (UtsTree, Size) {
     })
 }
 
-/// A tree that takes no time.
+/// Returns a tree that takes almost no time.
 pub(crate) fn small() -> (UtsTree, Size) {
     let tree = UtsTree::geometric(Shape::Fixed, 6, 4.0, 19);
     (tree, Uts::new(tree).size())
 }
 
-/// A task that is fine, or kills its process.
+/// A task that succeeds, or kills its process.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Deed {
     pub(crate) deadly: bool,
@@ -81,7 +81,7 @@ impl Task for Brood {
     }
 }
 
-/// Takes its time, or spawns so many that do.
+/// Sleeps, or spawns tasks that do.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Nap {
     pub(crate) leaves: u32,
@@ -103,7 +103,7 @@ impl Task for Nap {
     }
 }
 
-/// Takes no time, and is told from others by what it adds.
+/// Takes no time, and adds its number to the result.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Grain {
     pub(crate) number: u64,
@@ -118,7 +118,7 @@ impl Task for Grain {
     }
 }
 
-/// Panics without a word: what a worker says is read when it has ended.
+/// Panics without a message, since the output of a worker is read only when it has ended.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Fails;
 
@@ -155,7 +155,7 @@ pub(crate) fn job(name: &str, program: &str) -> JobInfo {
 /// Submits a tree as the job `tree`.
 pub(crate) fn submit_tree(redis: &Redis, tree: UtsTree) -> JobInfo {
     let mut job = job("tree", "uts");
-    // On a machine with much else to do leases run out for no other reason.
+    // Enough tries for a busy machine, on which leases expire for no other reason.
     job.terms.tries = 100;
     submit(redis, &job, [Search::whole(tree)]).expect("it is new");
     job
@@ -166,7 +166,7 @@ pub(crate) fn status(redis: &Redis, id: &JobId) -> Status {
     status.expect("the job is there")
 }
 
-/// Waits for the end of a tree, and that it is what it must be.
+/// Waits for the end of a tree, and checks the result.
 pub(crate) fn check(redis: &Redis, id: &JobId, size: Size) -> Ended {
     let ended = follow(redis, id, Duration::from_secs(30), |_| {}).expect("it ends");
     let counted = ended.result(&uts::program()).expect("it is a result");
@@ -186,7 +186,7 @@ pub(crate) struct Process {
     child: Child,
 }
 
-/// What it said, and how it ended.
+/// The output and the exit status of a process.
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
     pub(crate) out: String,
@@ -194,7 +194,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// A number of its tally.
+    /// Returns a number of its tally.
     pub(crate) fn tally(&self, name: &str) -> u64 {
         let mut words = self.out.split_whitespace();
         let number =
@@ -203,7 +203,7 @@ impl Said {
     }
 }
 
-/// The command for a role, of this executable or of another one.
+/// Sets the arguments and the environment for a role.
 pub(crate) fn command(program: &mut Command, role: &str, url: &str) {
     program
         .args([
@@ -239,7 +239,7 @@ impl Process {
         kill_process(Pid::from_child(&self.child), signal).expect("it is there");
     }
 
-    /// Returns `true` if a worker of this process holds a lease of a job.
+    /// Returns `true` if the worker in this process holds a lease of a job.
     pub(crate) fn holds(&self, status: &Status) -> bool {
         let mark = format!("-{}-", self.child.id());
         status
@@ -248,7 +248,7 @@ impl Process {
             .any(|share| share.worker.contains(&mark) && share.in_flight > 0)
     }
 
-    /// How many leases of a job a worker of this process has completed.
+    /// Returns the number of leases of a job that the worker in this process has completed.
     fn completed(&self, status: &Status) -> u64 {
         let mark = format!("-{}-", self.child.id());
         let ours = status
@@ -258,7 +258,7 @@ impl Process {
         ours.map(|share| share.done).sum()
     }
 
-    /// Waits until it has something to lose: it has a lease, and has completed others.
+    /// Waits until it holds a lease, and has completed others.
     pub(crate) fn until_it_works(&self, redis: &Redis, id: &JobId) {
         until("it has work", || {
             let status = status(redis, id);
@@ -266,7 +266,7 @@ impl Process {
         });
     }
 
-    /// The first line that it says on standard error.
+    /// Reads the first line of its standard error.
     pub(crate) fn first_words(&mut self) -> String {
         let mut line = Vec::new();
         let pipe = self.child.stderr.as_mut().expect("it is a pipe");
@@ -281,18 +281,18 @@ impl Process {
         self.child.try_wait().expect("it is a child").is_some()
     }
 
-    /// Waits for its end.
+    /// Waits until the process ends.
     pub(crate) fn end(mut self) -> Said {
         let (mut out, mut err) = (String::new(), String::new());
         let mut pipes = (self.child.stdout.take(), self.child.stderr.take());
-        // Little is written: no pipe gets full while the other is read.
+        // Little is written, so neither pipe fills up while the other is read.
         pipes.0.as_mut().map(|pipe| pipe.read_to_string(&mut out));
         pipes.1.as_mut().map(|pipe| pipe.read_to_string(&mut err));
         let status = self.child.wait().expect("it ends");
         Said { status, out, err }
     }
 
-    /// Stops it as one should, and waits for its end.
+    /// Stops the process by SIGTERM, and waits until it ends.
     pub(crate) fn stop(self) -> Said {
         self.signal(Signal::TERM);
         let said = self.end();
@@ -308,7 +308,7 @@ impl Drop for Process {
     }
 }
 
-/// What a process does that is started with a role. Without one there is nothing to do.
+/// The entry point of a process with a role. Without a role it does nothing.
 #[test]
 #[ignore = "the other tests start it"]
 fn in_a_role() {
@@ -360,7 +360,7 @@ fn work(redis: Redis) {
     }
 }
 
-/// Submits a small tree under a name, and prints what came of it.
+/// Submits a small tree under a name, and prints the result.
 fn hand_in(redis: &Redis, name: &str) {
     let (tree, _) = small();
     let mut job = job(name, "uts");

@@ -1,5 +1,5 @@
-//! Tasks that no worker can do are set aside, with a reason, and nothing else is lost. Jobs that
-//! are not wanted are cancelled.
+//! Tasks that no worker can run are set aside, with a reason, and nothing else is lost. Jobs can be
+//! cancelled.
 
 use std::time::Duration;
 
@@ -64,8 +64,8 @@ fn of_many_leaves_of_one_task_one_that_kills_its_workers_costs_one() {
     assert_eq!(ended.status.aside, 1, "{:?}", ended.status);
 }
 
-/// At their last tries they run one at a time in a worker, beside what else there is, and neither
-/// waits for the other.
+/// At their last tries failing tasks run one at a time in a worker, beside other tasks, and neither
+/// job waits for the other.
 #[test]
 fn a_job_that_always_fails_ends_beside_one_that_is_long() {
     let Some(server) = Started::new() else { return };
@@ -127,7 +127,7 @@ fn entries_that_are_no_tasks_are_set_aside() {
     let redis = server.connect();
     let job = submit_tree(&redis, tree);
     let (tasks, waiting) = ("locksley:{tree}:tasks", "locksley:{tree}:waiting");
-    // The front of a task of kind `k` without inputs.
+    // The encoded beginning of a task of kind `k` without inputs.
     let front = "\u{1}k\0";
     let large = format!(
         "{front}{}",
@@ -162,7 +162,7 @@ fn entries_that_are_no_tasks_are_set_aside() {
     for reason in [
         "malformed",
         "no task in the entry",
-        "1048577, where 1048576 is the most",
+        "1048577 exceeds the limit of 1048576",
     ] {
         let found = ended
             .status
@@ -199,13 +199,13 @@ fn a_cancelled_job_is_left_and_the_next_one_done() {
     worker.until_it_works(&redis, &job.id);
     let before = status(&redis, &job.id).done;
     assert_eq!(redis.cancel(&job.id, true), Ok(Some(State::Cancelled)));
-    // Under the same name: what is left of the old one must not count.
+    // Under the same name: the rest of the old job must not count.
     let job = submit_tree(&redis, tree);
     let after = check(&redis, &job.id, size).status.done;
     let said = worker.stop();
-    // What was completed between the look and the cancellation counts here only. If a reply took
-    // longer than the worker waits for one, it asked again, and what the server had counted was
-    // void then: to the worker that lease is lost.
+    // Leases that were completed between the look and the cancellation count here only. If a reply
+    // took longer than the worker waits for one, the worker repeated the request, and the
+    // completion that the server had counted was void then: the worker considers that lease lost.
     let unheard = if said.err.contains("trying again") {
         said.tally("lost")
     } else {
@@ -230,7 +230,7 @@ fn a_job_whose_tasks_the_server_threw_away_is_reported() {
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {});
     assert_eq!(ended.err(), Some(Trouble::Vanished(job.id)));
-    // Before that it knows of no signal, and would just be killed.
+    // Before that it handles no signal, and would just be killed.
     until("the worker is there", || {
         redis.workers().is_ok_and(|workers| workers.len() == 1)
     });
@@ -248,13 +248,13 @@ fn an_idle_worker_blocks_and_does_not_poll() {
     let before = commands(&server);
     std::thread::sleep(Duration::from_secs(3));
     let asked = commands(&server) - before;
-    // A few a second: it blocks for a second at a time, looks what is running, and says that it is
-    // alive.
+    // A few requests a second: it blocks for a second at a time, lists running jobs, and sends
+    // heartbeats.
     assert!(asked < 60, "{asked} commands in three seconds");
     worker.stop();
 }
 
-/// How many commands a server has executed, those inside of scripts included.
+/// Returns the number of commands that a server has executed, including those inside scripts.
 fn commands(server: &Started) -> u64 {
     let info = server.ask(&["INFO", "stats"]);
     let line = info

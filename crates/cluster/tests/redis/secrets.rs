@@ -1,4 +1,4 @@
-//! Passwords and TLS: clear words to those who get it wrong, and no secret in them.
+//! Passwords and TLS: clear messages on errors, and no secret in them.
 
 use std::process::Command;
 
@@ -24,7 +24,7 @@ fn a_server_that_wants_a_password_says_so_and_gets_it_from_the_environment() {
     command(&mut program, "worker", &server.url());
     let said = Process::spawn(&mut program).end();
     assert_eq!(said.status.code(), Some(3));
-    assert!(said.err.contains("wants a password"), "{}", said.err);
+    assert!(said.err.contains("requires a password"), "{}", said.err);
 
     let start = |role: &str, password: &str| {
         let mut program = Command::new(this());
@@ -35,7 +35,7 @@ fn a_server_that_wants_a_password_says_so_and_gets_it_from_the_environment() {
     let said = start("worker", "sherwood").end();
     assert_eq!(said.status.code(), Some(3));
     assert!(
-        said.err.contains("does not let us in") && !said.err.contains("sherwood"),
+        said.err.contains("refuses access") && !said.err.contains("sherwood"),
         "{}",
         said.err
     );
@@ -53,7 +53,7 @@ fn a_server_that_wants_a_password_says_so_and_gets_it_from_the_environment() {
     assert!(!said.err.contains("nottingham") && !said.out.contains("nottingham"));
 }
 
-/// Makes an authority, and a certificate by it for a server at 127.0.0.1.
+/// Creates an authority, and a certificate by it for a server at 127.0.0.1.
 fn certificates(folder: &std::path::Path) {
     let script = "set -e
         openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority \
@@ -133,7 +133,7 @@ fn tls_is_checked_against_an_authority() {
         said.err
     );
     worker.stop();
-    // The same server has another door, without TLS: it is the same job that is there.
+    // The same server has a second port without TLS, which shows the same job.
     let redis = server.connect();
     assert!(
         redis
@@ -156,7 +156,7 @@ fn a_link_that_never_was_is_a_clear_error() {
         away.passes() && away.to_string().contains(&server.url()),
         "{away}"
     );
-    // A worker may come before its server.
+    // A worker may start before its server.
     let mut worker = Process::worker(&server);
     let said = worker.first_words();
     assert!(said.contains("cannot be used now"), "{said}");

@@ -1,4 +1,4 @@
-//! Sentinels that choose another primary server when theirs dies.
+//! Sentinels that elect another primary server when theirs dies.
 
 use std::process::{Child, Command, Stdio};
 
@@ -8,12 +8,13 @@ use rustix::process::Signal;
 use crate::processes::{Process, check, command, submit_tree, this, tree};
 use crate::server::{Started, free_port, program, there_is, until};
 
-/// The program of a sentinel, which comes with the server's: `redis-sentinel`, `valkey-sentinel`.
+/// Returns the program of a sentinel, which comes with the server: `redis-sentinel`,
+/// `valkey-sentinel`.
 fn sentinel() -> String {
     program().replace("-server", "-sentinel")
 }
 
-/// One that decides alone.
+/// A sentinel with a quorum of one.
 struct Sentinel {
     process: Child,
     port: u16,
@@ -42,7 +43,7 @@ impl Sentinel {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// The address, after one where no sentinel is.
+    /// Returns the address, preceded by one without a sentinel.
     fn url(&self) -> String {
         format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{}/tasks", self.port)
     }
@@ -86,7 +87,7 @@ fn workers_and_submitters_follow_what_sentinels_say() {
     command(&mut program, "worker", &sentinel.url());
     let worker = Process::spawn(&mut program);
     worker.until_it_works(&redis, &job.id);
-    // All that was acknowledged is on the replica: what is not is done again.
+    // Everything acknowledged is on the replica; anything else is done again.
     let wait = first.ask(&["WAIT", "1", "5000"]);
     assert_eq!(wait, "1", "the replica is there");
     first.kill();

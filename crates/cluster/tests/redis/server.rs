@@ -1,4 +1,4 @@
-//! A server that is started for a test, killed, and restarted.
+//! A server that a test starts, kills, and restarts.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use locksley_cluster::leases::{Redis, Server};
 
 use crate::clock::Clock;
 
-/// Returns `true` if what is needed must be there.
+/// Returns `true` if missing prerequisites make the tests fail instead of skipping them.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
 }
 
-/// Returns `true` if a program is there that a test needs. If not, the test is skipped, and says
-/// why, or fails if that is demanded. All are skipped if `LOCKSLEY_TEST_REDIS` is 0.
+/// Returns `true` if a program exists that a test needs. If not, the test is skipped with a
+/// message, or fails if `LOCKSLEY_TEST_REDIS` is set. All tests are skipped if that is 0.
 pub(crate) fn there_is(program: &str) -> bool {
     if std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value == "0") {
         eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
@@ -37,20 +37,20 @@ pub(crate) fn there_is(program: &str) -> bool {
     found
 }
 
-/// The program of the server: `redis-server`, or another one that speaks its language, such as
-/// Valkey's, that `LOCKSLEY_TEST_SERVER` names.
+/// Returns the program of the server: `redis-server`, or a compatible one such as Valkey's, which
+/// `LOCKSLEY_TEST_SERVER` names.
 pub(crate) fn program() -> String {
     std::env::var("LOCKSLEY_TEST_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
 }
 
-/// A port that is free.
+/// Returns a free port.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
     listener.local_addr().expect("it has an address").port()
 }
 
-/// Waits for something that is bound to come. The limit is for when it does not: a minute, counted
-/// in looks, so that a test that is stopped does not fail.
+/// Waits until `come` returns `true`. The limit is a minute, counted in polls, so that a test that
+/// is stopped for a while does not fail.
 pub(crate) fn until(what: &str, mut come: impl FnMut() -> bool) {
     for _ in 0..12_000 {
         if come() {
@@ -68,7 +68,7 @@ pub(crate) struct Started {
     port: u16,
     options: Vec<String>,
     address: String,
-    /// If it has one of its own.
+    /// Clock of its own, if it has one.
     clock: Option<Clock>,
 }
 
@@ -77,7 +77,7 @@ impl Started {
         Started::with(&[], "127.0.0.1")
     }
 
-    /// A server with a clock of its own, which can be [set](Started::step_clock).
+    /// Starts a server with a clock of its own, which can be [set](Started::step_clock).
     pub(crate) fn with_clock() -> Option<Started> {
         if !cfg!(target_os = "linux") {
             eprintln!("skipped: a clock of its own is for Linux");
@@ -86,7 +86,7 @@ impl Started {
         Started::build(&[], "127.0.0.1", true)
     }
 
-    /// A server with more options, which listens at this address.
+    /// Starts a server with more options, which listens on this address.
     pub(crate) fn with(options: &[&str], address: &str) -> Option<Started> {
         Started::build(options, address, false)
     }
@@ -114,13 +114,13 @@ impl Started {
         })
     }
 
-    /// Sets the server's clock ahead by so many milliseconds, or back.
+    /// Sets the server's clock ahead by this many milliseconds, or back.
     pub(crate) fn step_clock(&mut self, millis: i64) {
         let clock = self.clock.as_mut();
         clock.expect("it has a clock of its own").step(millis);
     }
 
-    /// Fills the server's disk, as far as the server can tell, or makes room again.
+    /// Makes the server's disk appear full, or not.
     #[cfg(target_os = "linux")]
     pub(crate) fn fill_disk(&self, full: bool) {
         use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -132,13 +132,13 @@ impl Started {
         prlimit(Some(server), Resource::Fsize, limit).expect("it is ours");
     }
 
-    /// The server dies, like `kill -9`.
+    /// Kills the server, like `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.process.kill().expect("it is there");
         self.process.wait().expect("it ends");
     }
 
-    /// And comes back with what is in its file.
+    /// Restarts the server with the data of its file.
     pub(crate) fn restart(&mut self) {
         let clock = self.clock.as_ref();
         self.process = start(&self.folder, self.port, &self.options, &self.address, clock);
@@ -157,7 +157,7 @@ impl Started {
         Redis::connect(server).expect("it is there")
     }
 
-    /// What `redis-cli` answers.
+    /// Returns the answer of `redis-cli`.
     pub(crate) fn ask(&self, words: &[&str]) -> String {
         let output = Command::new("redis-cli")
             .args(["-h", &self.address, "-p", &self.port.to_string()])
@@ -175,7 +175,7 @@ fn start(
     address: &str,
     clock: Option<&Clock>,
 ) -> Child {
-    // Where a file would get longer than a test allows, it gets an error instead of a signal.
+    // Without XFSZ, writing beyond the limit of a file gives an error instead of a signal.
     let mut server = Command::new("sh");
     let ignoring = ["-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
     server.args(ignoring).arg(program());

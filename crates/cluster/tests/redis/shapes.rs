@@ -1,4 +1,4 @@
-//! A root that spawns many tasks, and many first tasks: how long they take on a server.
+//! Time on a server for a root that spawns many tasks, and for many first tasks.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use locksley_cluster::leases::{follow, submit};
 use crate::processes::{Grain, Nap, Process, THREADS, command, deeds, job, this};
 use crate::server::{Started, until};
 
-/// The time that workers with so many threads each take for so many leaves of a root.
+/// Returns the time that `workers` workers with `threads` threads each take for the leaves of a
+/// root.
 fn leaves(number: u32, millis: u64, workers: usize, threads: usize) -> Option<Duration> {
     let server = Started::with(&["--appendfsync", "everysec"], "127.0.0.1")?;
     let redis = server.connect();
@@ -23,7 +24,7 @@ fn leaves(number: u32, millis: u64, workers: usize, threads: usize) -> Option<Du
         there.is_ok_and(|there| there.len() == workers.len())
     });
     let mut job = job("leaves", "deeds");
-    // On a machine with much else to do none runs out.
+    // Long, so that no lease expires on a busy machine.
     job.terms.lease = Duration::from_secs(15);
     let began = Instant::now();
     let leaves = number;
@@ -39,7 +40,7 @@ fn leaves(number: u32, millis: u64, workers: usize, threads: usize) -> Option<Du
     Some(time)
 }
 
-/// Without a hand-over while the lease runs two leaves would follow each other in a thread.
+/// Without a hand-over while the lease runs, one thread would run two leaves in sequence.
 #[test]
 fn eight_long_leaves_are_spread_over_four_workers() {
     if let Some(time) = leaves(8, 5000, 4, 2) {
@@ -55,7 +56,7 @@ fn many_short_leaves_are_spread_over_eight_threads() {
     }
 }
 
-/// The largest part of this process that was in memory, in MiB.
+/// Returns the peak memory of this process, in MiB.
 #[cfg(target_os = "linux")]
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("it is there");

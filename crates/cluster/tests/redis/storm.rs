@@ -1,9 +1,9 @@
-//! A storm of faults, by seeds: workers are killed and stopped, connections cut, the server killed,
-//! restarted, filled up, made to forget its scripts, and its clock set; and the results are exact
-//! each time.
+//! A storm of faults, chosen by seeds: workers are killed and stopped, connections cut, the server
+//! killed, restarted, filled up, made to forget its scripts, and its clock set. The results are
+//! exact each time.
 //!
-//! It takes `LOCKSLEY_STORM_SECONDS`, or 20, and begins with the seed `LOCKSLEY_STORM_SEED`, or 1.
-//! A round that fails names its seed.
+//! It runs for `LOCKSLEY_STORM_SECONDS` seconds, or 20, and begins with the seed
+//! `LOCKSLEY_STORM_SEED`, or 1. A round that fails reports its seed.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ use crate::policies::{self, Gale};
 use crate::processes::{self, LEASE, Process, tree};
 use crate::server::Started;
 
-/// A number of the environment.
+/// Returns a number from the environment.
 fn number(name: &str, usual: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(usual, |value| value.parse().expect("it is a number"))
 }
 
-/// Chance, by a seed.
+/// A random generator with a seed.
 struct Dice {
     seed: u64,
     thrown: u64,
@@ -76,7 +76,7 @@ impl Storm {
         }
     }
 
-    /// Runs one program in the storm. Returns how many faults there were.
+    /// Runs one program in the storm. Returns the number of faults.
     fn round(mut self) -> u64 {
         let seed = self.seed;
         match seed % 4 {
@@ -113,7 +113,7 @@ impl Storm {
     fn run<R: Reduce, T: Task<Output = R>>(&mut self, program: &Program<R>, first: T) -> R {
         let redis = self.server.connect();
         let mut job = processes::job("storm", program.name());
-        // However often a task is unlucky, it is not to blame.
+        // Many tries: a task is not to blame for the faults that hit it.
         job.terms.tries = 10_000;
         (job.terms.limits.task, job.terms.limits.result) = (8 << 20, 8 << 20);
         submit(&redis, &job, [first]).expect("it is new");
@@ -134,7 +134,7 @@ impl Storm {
     fn is_running(&self, redis: &Redis, id: &locksley_cluster::leases::JobId) -> bool {
         match redis.status(id) {
             Ok(status) => status.is_none_or(|status| status.state == State::Running),
-            // A server that is just coming back.
+            // The server is being restarted.
             Err(trouble) => {
                 assert!(trouble.passes(), "seed {}: {trouble}", self.seed);
                 true
@@ -151,7 +151,7 @@ impl Storm {
                 self.workers[unlucky] = Process::worker(&self.server);
             }
             2 => {
-                // For longer than a lease, or not.
+                // For up to two leases.
                 let time = LEASE.mul_f64(self.dice.throw(20) as f64 / 10.0);
                 self.workers[unlucky].signal(Signal::STOP);
                 sleep(time);
@@ -169,7 +169,7 @@ impl Storm {
                 self.server.ask(&["SCRIPT", "FLUSH"]);
             }
             6 | 7 => {
-                // Ahead or back, by less than a lease, by some of them, or by far more.
+                // Ahead or back, by less than a lease, by several, or by far more.
                 let scale = [LEASE, 10 * LEASE, Duration::from_secs(3600)];
                 let scale = scale[self.dice.throw(3) as usize].as_millis() as u64;
                 let step = self.dice.throw(2 * scale + 1) as i64 - scale as i64;

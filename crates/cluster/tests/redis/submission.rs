@@ -1,4 +1,4 @@
-//! The server is killed and restarted again and again while a job is submitted.
+//! The server is killed and restarted repeatedly while a job is submitted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
@@ -10,10 +10,10 @@ use locksley_cluster::leases::{Redis, Submission, Submitted, follow, submit_and_
 use crate::processes::{Grain, Process, deeds, job};
 use crate::server::{Started, until};
 
-/// Several chunks of them.
+/// Number of first tasks: several chunks.
 const GRAINS: u64 = 20_000;
 
-/// Tasks that come so slowly that something can happen meanwhile.
+/// Returns tasks so slowly that faults can happen meanwhile.
 fn slowly() -> impl Iterator<Item = Grain> {
     (0..GRAINS)
         .inspect(|number| {
@@ -24,7 +24,7 @@ fn slowly() -> impl Iterator<Item = Grain> {
         .map(|number| Grain { number })
 }
 
-/// Kills and restarts a server until `over`. Returns how often.
+/// Kills and restarts a server until `over`. Returns the number of times.
 fn disturb(server: &mut Started, over: &AtomicBool) -> u32 {
     let mut times = 0;
     while !over.load(Ordering::Relaxed) {
@@ -32,14 +32,14 @@ fn disturb(server: &mut Started, over: &AtomicBool) -> u32 {
         server.kill();
         sleep(Duration::from_millis(40));
         server.restart();
-        // The longer its file, the longer it takes.
+        // The longer its file, the longer this takes.
         until("it has read its file", || server.ask(&["PING"]) == "PONG");
         times += 1;
     }
     times
 }
 
-/// Runs `submit` beside a worker, while the server is killed and restarted.
+/// Runs `submit` and a worker while the server is killed and restarted.
 fn beside_restarts<A: Send>(submit: impl FnOnce(&Redis, &AtomicBool) -> A + Send) -> Option<A> {
     let mut server = Started::new()?;
     let redis = server.connect();
@@ -59,7 +59,7 @@ fn beside_restarts<A: Send>(submit: impl FnOnce(&Redis, &AtomicBool) -> A + Send
     Some(answer)
 }
 
-/// The sum of all of them, each counted once.
+/// The sum of all numbers, each counted once.
 const ALL: u64 = GRAINS * (GRAINS - 1) / 2;
 
 #[test]

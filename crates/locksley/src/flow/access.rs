@@ -1,4 +1,4 @@
-//! Accesses: what a task asks for when it is forked, and what it gets when it runs.
+//! Accesses: what a task requests when it is forked, and what it gets when it runs.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -8,15 +8,15 @@ use super::queue::{Core, Mode};
 use super::reduce::{Cumulative, Parts, Reduce, Sink};
 use super::task::{Bereft, Context};
 
-/// What accesses become when the task runs, for as long as it does.
+/// The references that a task gets for its accesses while it runs.
 pub trait Lend<'f, 't, Bound = &'t &'f ()> {
-    /// A reference, or a tuple of such.
+    /// A reference, or a tuple or vector of references.
     type Refs;
 }
 
-/// What a task may be forked with: an access, a tuple of up to eight of them, or a vector.
+/// The accesses of a task: one, a tuple of up to eight, or a vector.
 ///
-/// | asked for | the task gets |
+/// | requested | the task gets |
 /// |---|---|
 /// | [`a.read()`](Object::read) | `&T` |
 /// | [`a.write()`](Object::write) | [`Write<T>`](Write) |
@@ -48,7 +48,7 @@ pub unsafe trait Accesses<'f>: for<'t> Lend<'f, 't> {
     type Raw;
     #[doc(hidden)]
     type Hold;
-    /// Settles which versions are meant, one access after the other.
+    /// Resolves the version that each access is to, one access after the other.
     #[doc(hidden)]
     fn prepare(self, storage: &Store) -> Self::Raw;
     #[doc(hidden)]
@@ -62,19 +62,19 @@ pub unsafe trait Accesses<'f>: for<'t> Lend<'f, 't> {
     unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) -> Self::Hold;
     /// # Safety
     ///
-    /// The task runs now, until `'t` ends, and this is called once.
+    /// The task runs now, until `'t` ends, and this function is called once.
     #[doc(hidden)]
     unsafe fn lend<'t>(raw: &Self::Raw, hold: &'t mut Self::Hold) -> <Self as Lend<'f, 't>>::Refs
     where
         'f: 't;
     /// # Safety
     ///
-    /// The task has run, and is not done yet.
+    /// The task has run, and is not marked as done yet.
     #[doc(hidden)]
     unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>);
 }
 
-/// Where a frame keeps its objects.
+/// The objects of a frame.
 pub struct Store(pub(crate) Storage);
 
 /// The part of an access that the engine needs.
@@ -86,7 +86,7 @@ pub struct Part {
 /// A task that runs.
 pub struct Running<'a, 'b>(pub(crate) &'a Context<'b>);
 
-/// What a task sees of an object that it writes: it can set it, and not read it.
+/// A task's reference to an object that it writes: it can set the object, but not read it.
 pub struct Write<'t, T: ?Sized>(&'t mut T);
 
 impl<T: ?Sized> fmt::Debug for Write<'_, T> {
@@ -103,24 +103,24 @@ impl<T> Write<'_, T> {
 }
 
 impl<T> Write<'_, [T]> {
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Sets each element to what `value` says for its place.
+    /// Sets each element to `value` of its index.
     pub fn fill_with(&mut self, mut value: impl FnMut(usize) -> T) {
         for (place, element) in self.0.iter_mut().enumerate() {
             *element = value(place);
         }
     }
 
-    /// Copies a slice of the same length there.
+    /// Copies a slice of the same length into the object.
     ///
     /// # Panics
     ///
@@ -157,12 +157,12 @@ pub struct Renewing<'f, T, O> {
     pub(crate) value: T,
 }
 
-/// The version of an object that an access is of.
+/// The version of an object that an access is to.
 pub struct Place<T: ?Sized, O>(NonNull<Slot<T, O>>);
 
 impl<T: ?Sized, O> Place<T, O> {
     fn slot(&self) -> &Slot<T, O> {
-        // SAFETY: slots stay until the frame is left, and all of its tasks are done then.
+        // SAFETY: slots stay valid until the frame ends, and all of its tasks are done then.
         unsafe { self.0.as_ref() }
     }
 }
@@ -175,18 +175,18 @@ fn part<T: ?Sized, O>(slot: &Place<T, O>, mode: Mode) -> Part {
     }
 }
 
-/// Folds all that was cumulated before this task into the object. Returns `true` if the object is
-/// whole then.
+/// Folds all parts that were cumulated before this task into the object. Returns `true` if the
+/// object is complete then.
 ///
 /// # Safety
 ///
-/// The task runs now; if it cumulates, in place.
+/// The task runs now; if it cumulates, it does so in place.
 #[inline]
 unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) -> bool {
     let core = &slot.slot().head.core;
     match core.parts {
         None => true,
-        // SAFETY: parts stay as slots do; the rest says the caller.
+        // SAFETY: parts stay valid as long as slots; the rest is guaranteed by the caller.
         Some(parts) => unsafe { fold_parts(core, parts.as_ref(), running) },
     }
 }
@@ -198,7 +198,7 @@ unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) -> b
 /// As `fold`.
 #[inline(never)]
 unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> bool {
-    // SAFETY: what was cumulated before is done; what will be later waits, or has parts of its own.
+    // SAFETY: earlier tasks that cumulate are done; later ones wait, or have parts of their own.
     if let Err((index, payload)) = unsafe { parts.settle(running.0.index) } {
         core.fail();
         running.0.list.failures.note_panic(index, payload);
@@ -233,7 +233,7 @@ macro_rules! single {
             }
 
             unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) {
-                // SAFETY: the task runs now, says the caller.
+                // SAFETY: the caller guarantees that the task runs now.
                 if !unsafe { fold(raw, running) } {
                     std::panic::resume_unwind(Box::new(Bereft));
                 }
@@ -244,8 +244,8 @@ macro_rules! single {
                 'f: 't,
             {
                 let $data = raw.slot().data;
-                // SAFETY: the task runs now, so its access is active, until `'t` ends: no other
-                // that conflicts with it is. The object's memory stays longer.
+                // SAFETY: the task runs now, until `'t` ends, so its access is active, and no
+                // access that conflicts with it is. The object's memory outlives `'t`.
                 unsafe { $lend }
             }
 
@@ -268,8 +268,8 @@ impl<'t, 'f, T: 'f, O: Reduce<T> + 'f> Lend<'f, 't> for Cumulating<'f, T, O> {
     type Refs = Cumulative<'t, T, O>;
 }
 
-// SAFETY: the engine runs the task when every active access cumulates. Only a task whose turn it is
-// adds in place.
+// SAFETY: the engine runs the task when every active access cumulates. Only a task that runs in
+// order adds in place.
 unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulating<'f, T, O> {
     type Raw = Place<T, O>;
     type Hold = (Sink<T>, NonNull<O>);
@@ -291,8 +291,8 @@ unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulat
         if !running.0.in_order {
             return (Sink::Part(None), slot.operation);
         }
-        // SAFETY: all before the task is done. Those behind it that cumulate too have parts of
-        // their own.
+        // SAFETY: all tasks before it are done. Later ones that cumulate too have parts of their
+        // own.
         unsafe { fold(raw, running) };
         (Sink::Object(slot.data), slot.operation)
     }
@@ -301,14 +301,14 @@ unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulat
     where
         'f: 't,
     {
-        // SAFETY: the operation stays until the frame is left.
+        // SAFETY: the operation stays valid until the frame ends.
         Cumulative::new(&mut hold.0, unsafe { hold.1.as_ref() })
     }
 
     unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>) {
         if let (Sink::Part(Some(value)), operation) = hold {
-            // SAFETY: slots stay until the frame is left, when all parts are folded; the task that
-            // folds this one has seen the task done, and no other task accesses the object then.
+            // SAFETY: slots stay valid until the frame ends, when all parts are folded. The task
+            // that folds this part has seen this task done, and no other accesses the object then.
             // `T` is `Send`, `O` is `Sync`.
             unsafe {
                 let slot = raw.slot();
@@ -342,7 +342,7 @@ unsafe impl<'f, A: Accesses<'f>> Accesses<'f> for Vec<A> {
     }
 
     unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) -> Self::Hold {
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         let hold = |one| unsafe { A::hold(one, running) };
         raw.iter().map(hold).collect()
     }
@@ -352,14 +352,14 @@ unsafe impl<'f, A: Accesses<'f>> Accesses<'f> for Vec<A> {
         'f: 't,
     {
         let each = raw.iter().zip(hold);
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         each.map(|(one, hold)| unsafe { A::lend(one, hold) })
             .collect()
     }
 
     unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>) {
         for (one, hold) in raw.into_iter().zip(hold) {
-            // SAFETY: says the caller.
+            // SAFETY: guaranteed by the caller.
             unsafe { A::settle(one, hold, running) };
         }
     }
@@ -397,7 +397,7 @@ macro_rules! tuple {
             }
 
             unsafe fn hold(($($name,)*): &Self::Raw, running: &Running<'_, '_>) -> Self::Hold {
-                // SAFETY: says the caller.
+                // SAFETY: guaranteed by the caller.
                 unsafe { ($($name::hold($name, running),)*) }
             }
 
@@ -408,7 +408,7 @@ macro_rules! tuple {
             where
                 'f: 't,
             {
-                // SAFETY: says the caller.
+                // SAFETY: guaranteed by the caller.
                 unsafe { ($($name::lend($name, $hold),)*) }
             }
 
@@ -417,7 +417,7 @@ macro_rules! tuple {
                 ($($hold,)*): Self::Hold,
                 running: &Running<'_, '_>,
             ) {
-                // SAFETY: says the caller.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $($name::settle($name, $hold, running);)* }
             }
         }

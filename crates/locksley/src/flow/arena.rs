@@ -1,8 +1,8 @@
-//! Memory of a frame: taken piece by piece from chunks, given back all at once.
+//! Memory of a frame: taken piece by piece from chunks, freed all at once.
 //!
-//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only
-//! read and write through pointers, between the frame's beginning and end. A thread keeps some
-//! chunks for its next frames, so a task that forks costs no call of the allocator.
+//! A frame lies on one thread's stack, and so do its arenas; other threads only read and write
+//! their contents through pointers, during the life of the frame. A thread keeps some chunks for
+//! its next frames, so a fork usually needs no call of the allocator.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -11,9 +11,9 @@ use std::ptr::{self, NonNull};
 /// Bytes in a chunk, its header included: a dozen tasks.
 const CHUNK: usize = 2048;
 
-/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and
-/// taken again each time, they would cost more than the tasks: the allocator returns that much to
-/// the system.
+/// Largest number of chunks that a thread keeps: as many as a frame with a thousand tasks fills.
+/// Freeing and allocating that much each time would cost more than the tasks, since the allocator
+/// returns it to the system.
 const KEPT: usize = 256;
 
 thread_local! {
@@ -32,10 +32,10 @@ impl Drop for Spare {
     }
 }
 
-/// The beginning of a chunk.
+/// The header of a chunk.
 #[repr(C, align(16))]
 struct Chunk {
-    /// The one that was filled before it.
+    /// The chunk that was filled before this one.
     before: *mut Chunk,
     layout: Layout,
 }
@@ -56,11 +56,11 @@ fn obtain(layout: Layout) -> NonNull<Chunk> {
     NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Gives a chunk back.
+/// Gives a chunk back: keeps it for this thread, or frees it.
 ///
 /// # Safety
 ///
-/// It is unused, and was obtained with this layout.
+/// The chunk is unused, and was obtained with this layout.
 unsafe fn give_back(chunk: NonNull<Chunk>, layout: Layout) {
     if layout == usual() {
         let keep = |spare: &RefCell<Spare>| {
@@ -75,11 +75,11 @@ unsafe fn give_back(chunk: NonNull<Chunk>, layout: Layout) {
             return;
         }
     }
-    // SAFETY: says the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { dealloc(chunk.as_ptr().cast(), layout) };
 }
 
-/// Memory that is freed all at once. It drops nothing of what was put there.
+/// Memory that is freed all at once, without dropping its contents.
 #[derive(Debug)]
 pub(crate) struct Arena {
     /// The free part of the newest chunk.
@@ -97,7 +97,7 @@ impl Arena {
         }
     }
 
-    /// Moves a value there. It is not dropped.
+    /// Moves a value into the arena, which does not drop it.
     #[inline]
     pub(crate) fn put<T>(&self, value: T) -> NonNull<T> {
         let place = self.room_for(Layout::new::<T>()).cast::<T>();
@@ -106,12 +106,13 @@ impl Arena {
         place
     }
 
-    /// Room for something, which stays until the arena is cleared.
+    /// Returns uninitialized memory of this layout, valid until the arena is cleared.
     #[inline]
     pub(crate) fn room_for(&self, layout: Layout) -> NonNull<u8> {
         let skip = self.free.get().align_offset(layout.align());
         match skip.checked_add(layout.size()) {
-            // Without a chunk, even what has no size gets one: its place must be aligned.
+            // An arena without a chunk gets one even for a zero-sized value: the address must be
+            // aligned.
             Some(size) if size <= self.left.get() && !self.free.get().is_null() => {
                 self.cut(skip, size)
             }
@@ -119,7 +120,7 @@ impl Arena {
         }
     }
 
-    /// Takes `size` bytes of the newest chunk, and skips the first few of them.
+    /// Takes `size` bytes of the newest chunk. Returns the address of those after the first `skip`.
     #[inline]
     fn cut(&self, skip: usize, size: usize) -> NonNull<u8> {
         let free = self.free.get();
@@ -165,13 +166,13 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// What is there is not used again.
+    /// The contents are not used again.
     pub(crate) unsafe fn clear(&self) {
         while let Some(chunk) = NonNull::new(self.newest.get()) {
             // SAFETY: the arena's chunks start with a header.
             let (before, layout) = unsafe { (chunk.as_ref().before, chunk.as_ref().layout) };
             self.newest.set(before);
-            // SAFETY: it is unused, says the caller; the header says how it was obtained.
+            // SAFETY: the caller guarantees that it is unused; the header has its layout.
             unsafe { give_back(chunk, layout) };
         }
         self.free.set(ptr::null_mut());
@@ -181,7 +182,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the owner of an arena keeps it as long as what is there is used.
+        // SAFETY: the owner of an arena keeps it as long as its contents are used.
         unsafe { self.clear() };
     }
 }

@@ -1,7 +1,7 @@
-//! Which task of a frame may run: in order at once, out of order by what is before it.
+//! Decides which task of a frame may run: the next in order at once, others by their dependencies.
 //!
 //! A frame has its tasks in a list, in the order of the program. The body adds tasks at its end
-//! while thieves look at those before.
+//! while thieves look at earlier ones.
 //!
 //! ```text
 //!            done        claimed        not begun
@@ -9,43 +9,44 @@
 //!                           ^ front        ^ cursor: the first that no thief has looked at
 //! ```
 //!
-//! **In order.** The frame's owner runs one task after the other. All before the next one are done,
-//! so it may run, whatever it accesses. To claim it is one compare-and-swap on the task's state,
-//! and to finish it one swap; no object is looked at.
+//! **In order.** The frame's owner runs one task after the other. All tasks before the next one are
+//! done, so it may run, whatever it accesses. The owner claims it with one compare-and-swap on the
+//! task's state, and finishes it with one swap; it looks at no object.
 //!
 //! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it
-//! marks the task's state, and enters its accesses at their objects ([`queue`](super::queue)),
-//! until one has all of its accesses active. That one is ready, and the thief claims it. The worker
-//! that finishes a watched task finds the mark, takes the lock, and lets the accesses leave; tasks
-//! whose last access becomes active are ready. An owner that finds its next task watched does the
-//! same as a thief, and goes back to the simple way when all that are watched are done.
+//! marks the task's state, and enters its accesses in the queues of their objects
+//! ([`queue`](super::queue)), until a task has all of its accesses active. That task is ready, and
+//! the thief takes it. The worker that finishes a watched task finds the mark, takes the lock, and
+//! lets the accesses leave; tasks whose last access becomes active are ready. An owner that finds
+//! its next task watched does the same as a thief, and goes back to running in order when all
+//! watched tasks are done.
 //!
 //! So each task is watched at most once: all steals together cost O(tasks + accesses), and without
 //! a thief there is no cost.
 //!
-//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects
-//! know the accesses of exactly those that are watched and not done. For only the owner runs a task
-//! that is not watched, when it has seen all before it done; if a thief marks one before it is
-//! finished, the owner meets the mark, and waits for the lock.
+//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the queues
+//! of the objects hold the accesses of exactly the tasks that are watched and not done. The reason:
+//! only the owner runs a task that is not watched, and only when it has seen all before it done; if
+//! a thief marks the task before it is finished, the owner finds the mark, and takes the lock.
 //!
-//! **No worker waits in here, and no task is left over.** A ready task is taken by the worker that
-//! made it ready, or by a worker that comes for more, and every worker comes for more before it
-//! leaves. The first task that is not done has nothing before it: it is running, or ready. So while
-//! tasks are left, a worker runs one of them.
+//! **No worker waits here, and no task is left over.** A ready task is taken by the worker that
+//! made it ready, or by a worker that looks for another task, and every worker looks for another
+//! task before it leaves. The first task that is not done has no unfinished task before it: it is
+//! running, or ready. So while tasks are left, a worker runs one of them.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | E1 | finish: swap to DONE | Release | E2, E3 | a worker that sees it done must see what it wrote | `flow::models::a_thief_sees_what_was_written` |
 //! | E2 | a thief looks whether a task is done | Acquire | E1 | as E1 | as E1 |
 //! | E3 | watch: mark the state | Acquire | E1 | as E1, if it was finished in between | `flow::models::last_reader_writer_and_thief` |
-//! | E4 | the owner moves the front | Release | E5 | what is before it is not looked at again | `flow::models::a_thief_starts_at_the_front` |
+//! | E4 | the owner moves the front | Release | E5 | no worker looks again at tasks before it | `flow::models::a_thief_starts_at_the_front` |
 //! | E5 | a thief reads the front | Acquire | E4, E6 | as E4 | as E4 |
 //! | E6 | the owner adds a task | Release | E5, E7 | a thief reads the task's record | `flow::models::a_thief_comes_while_the_body_forks` |
-//! | E7 | a thief reads what was added | Acquire | E6 | as E6 | as E6 |
-//! | E8 | fences: the owner adds, then looks whether its helper leaves; a helper leaves, then looks for more | SeqCst | each other | the task would wait for the next fork | `flow::models::a_helper_does_not_miss_what_is_added` |
+//! | E7 | a thief reads the link to the next task | Acquire | E6 | as E6 | as E6 |
+//! | E8 | fences: the owner adds a task, then reads the offer's state; a helper gives the offer back, then looks for more tasks | SeqCst | each other | the task would wait for the next fork | `flow::models::a_helper_does_not_miss_what_is_added` |
 //!
-//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the
-//! same word, so one of them comes first. Results of watched tasks pass through the lock.
+//! The claim is Relaxed: it publishes nothing. The mark and the claim are read-modify-writes of the
+//! same word, so one of them comes first. Results of watched tasks are published by the lock.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -61,57 +62,58 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, fence, lock};
 use crate::task::job::catch;
 
-/// How many tasks for other workers a thief looks past for one that it had better run.
+/// Number of ready tasks with a hint for another worker that a thief passes over in search of one
+/// for itself.
 const LOOK_PAST: usize = 64;
 
-/// What thieves have found out.
+/// What thieves have learned about the tasks. Under the frame's lock.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     pub(super) ready: ReadyTasks,
-    /// How many are watched and not done, of each generation.
+    /// Number of tasks of each generation that are watched and not done.
     pub(super) watched: [usize; 2],
-    /// The last that a thief has looked at, or that was done when it did.
+    /// The last task that was watched, or found done.
     pub(super) looked: Option<NonNull<Task>>,
 }
 
 /// The tasks of a frame.
 #[derive(Debug)]
 pub(crate) struct List {
-    /// Where a look begins: all before it are done. Written by the owner.
+    /// A task before which all tasks are done, or null. Thieves start here. Written by the owner.
     pub(super) front: AtomicPtr<Task>,
-    /// The owner's alone, as is the next one.
+    /// The newest task. Only the owner touches this, `count`, `young` and `generation`.
     last: Cell<Option<NonNull<Task>>>,
-    /// How many tasks the younger generation has.
+    /// Number of tasks in the younger generation.
     pub(super) count: Cell<usize>,
-    /// Its first task.
+    /// First task of the younger generation.
     pub(super) young: Cell<Option<NonNull<Task>>>,
-    /// Which of the two it is.
+    /// Index of the younger generation: 0 or 1.
     pub(super) generation: Cell<u8>,
     pub(super) agenda: Mutex<Agenda>,
-    /// Set if there is more than the last worker to look has taken. A hint.
+    /// Set if more tasks may be left than the last worker to look has taken. A hint.
     spare: AtomicBool,
-    /// Set if a thief has looked since the list began.
+    /// Set if a worker has taken the lock to look for a task since the list began.
     seen: AtomicBool,
     pub(crate) failures: Failures,
-    /// Where the tasks are recorded, if they are. Written by the owner, while no other worker knows
-    /// of the list.
+    /// The graph in which the tasks are recorded, or null. Written by the owner, while no other
+    /// worker knows of the list.
     pub(super) record: AtomicPtr<TaskGraph>,
 }
 
-// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in
-// cells is under the lock, or set before others see it. The tasks were made of closures that are
-// `Send`.
+// SAFETY: the owner's cells are touched by the owner's thread only; the cells of tasks and objects
+// are touched under the lock, or set before other threads see them. The tasks were made of closures
+// that are `Send`.
 unsafe impl Sync for List {}
 // SAFETY: as above.
 unsafe impl Send for List {}
 
-/// What a worker gets that comes for a task.
+/// What a worker gets when it looks for a task.
 pub(crate) enum Turn {
-    /// One that is ready, out of order.
+    /// A task that is ready, out of order.
     Task(NonNull<Task>),
-    /// For the owner: all before this one are done.
+    /// For the owner only: all tasks before this one are done.
     InOrder(NonNull<Task>),
-    /// None is ready. If any is left, a worker runs one that comes before it.
+    /// No task is ready. If any is left, another worker runs one that comes before it.
     None,
 }
 
@@ -120,7 +122,7 @@ pub(crate) enum Turn {
 pub(crate) enum Left<T> {
     /// Nothing is ready.
     Empty,
-    /// It has taken this one; more is ready, and no offer to help is out.
+    /// The worker holds this task; more are ready, and there is no offer that a thief could take.
     Unannounced(T),
 }
 
@@ -140,7 +142,7 @@ impl List {
         }
     }
 
-    /// How many tasks the younger generation has.
+    /// Returns the number of tasks in the younger generation.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count.get()
@@ -151,27 +153,27 @@ impl List {
         self.last.get().is_none()
     }
 
-    /// Which generation tasks are added to.
+    /// Returns the index of the generation that tasks are added to.
     #[inline]
     pub(crate) fn generation(&self) -> usize {
         usize::from(self.generation.get())
     }
 
-    /// Adds a task. For the owner.
+    /// Adds a task. Only the owner calls this.
     ///
     /// # Safety
     ///
-    /// The task and its entries stay until the list is done and begun anew, or their generation is
-    /// [retired](List::retire); the entries are of objects of the same frame, which stay as long;
-    /// what is in the task may be sent to other threads.
+    /// The task and its entries stay valid until the list is done and [reset](List::begin_anew), or
+    /// their generation is [retired](List::retire); the entries are of objects of the same frame,
+    /// which stay valid as long; what the task captures may be sent to other threads.
     #[inline]
     pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         unsafe { task.as_ref() }
             .generation
             .set(self.generation.get());
         match self.last.get() {
-            // SAFETY: it is the last one of the list, so it stays.
+            // SAFETY: tasks in the list stay valid.
             Some(last) => unsafe { last.as_ref() }.link(task),
             None => self.front.store(task.as_ptr(), Ordering::Release), // [E6]
         }
@@ -182,7 +184,8 @@ impl List {
         }
     }
 
-    /// Forgets all tasks, which are done. For the owner, when no other worker knows of the list.
+    /// Forgets all tasks, which are done. Only the owner calls this, when no other worker knows of
+    /// the list.
     pub(crate) fn begin_anew(&self) {
         self.front.store(ptr::null_mut(), Ordering::Relaxed);
         self.last.set(None);
@@ -196,8 +199,9 @@ impl List {
         }
     }
 
-    /// Runs tasks in order until a thief has looked, and then those that are ready. For the
-    /// owner, who may have taken one already. `advise` says what to do with a task that is ready.
+    /// Runs tasks in order until it finds one watched, and then those that are ready. Only the
+    /// owner calls this; `taken` is a task that it already holds. `advise` decides what to do with
+    /// a task that is ready.
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
@@ -212,12 +216,11 @@ impl List {
                 self.run_simply(front, usize::MAX, worker, root)
             }
         };
-        // A thief has looked.
         loop {
             turn = match turn {
                 Turn::Task(task) => match advise() {
                     Advice::Run => {
-                        // SAFETY: it was handed out, once.
+                        // SAFETY: the task was handed out, once.
                         unsafe { self.execute(task, worker, root, false) };
                         answer(worker);
                         self.exchange(task, index_of(worker), true)
@@ -235,8 +238,8 @@ impl List {
         }
     }
 
-    /// Runs tasks from this one on, one after the other, up to the index `until`: all before it are
-    /// done. If a thief has looked at one, returns what is next.
+    /// Runs tasks from `next` on, one after the other, up to the index `until`. All tasks before
+    /// `next` are done. If a task turns out to be watched, returns what the owner does next.
     pub(super) fn run_simply(
         &self,
         mut next: Option<NonNull<Task>>,
@@ -245,7 +248,7 @@ impl List {
         root: &Root,
     ) -> Turn {
         while let Some(task) = next {
-            // SAFETY: it is in the list, so it stays.
+            // SAFETY: tasks in the list stay valid.
             let this = unsafe { task.as_ref() };
             if this.index >= until {
                 return Turn::InOrder(task);
@@ -265,7 +268,7 @@ impl List {
         Turn::None
     }
 
-    /// Takes a task that is ready. For a thief, which gives its offer back if there is none.
+    /// Takes a task that is ready. A thief calls this, and gives its offer back if there is none.
     pub(crate) fn take(&self, worker: usize, offer: Option<&Offer<'_>>) -> Turn {
         let mut agenda = lock(&self.agenda);
         loop {
@@ -278,7 +281,7 @@ impl List {
             if self.cursor(&agenda).is_none() {
                 return turn;
             }
-            // The body has added one, and may have seen the helper at it still.
+            // The body has added a task, and may still have seen the offer taken.
             offer.take_again();
         }
     }
@@ -287,7 +290,7 @@ impl List {
     ///
     /// # Safety
     ///
-    /// It was handed out to the caller, or claimed, and is run once.
+    /// The task was handed out to the caller, or claimed by it, and is run once.
     pub(crate) unsafe fn execute(
         &self,
         task: NonNull<Task>,
@@ -295,7 +298,7 @@ impl List {
         root: &Root,
         in_order: bool,
     ) {
-        // SAFETY: it is in the list, so it stays.
+        // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
         let bereft = self.failures.reach(this);
         let context = Context {
@@ -307,7 +310,7 @@ impl List {
             index: this.index,
             node: this.node,
         };
-        // SAFETY: the task is of its kind, and is run once, says the caller.
+        // SAFETY: the task is of its kind; the caller guarantees that it is run once.
         let run = || catch(|| unsafe { (this.kind.run)(task, &context) });
         let run = || self.run_recorded(this, worker, run);
         let result = match &root.sketch {
@@ -322,15 +325,15 @@ impl List {
         }
     }
 
-    /// A task that was handed out is done; takes another one.
+    /// Finishes a task that was handed out, and takes another one.
     pub(crate) fn exchange(&self, task: NonNull<Task>, worker: usize, owner: bool) -> Turn {
-        // SAFETY: it is in the list, so it stays.
+        // SAFETY: tasks in the list stay valid.
         let watched = unsafe { task.as_ref() }.finish();
         debug_assert!(watched, "only watched tasks are handed out");
         self.leave_and_take(task, worker, owner)
     }
 
-    /// Puts back a task that was handed out, and did not run.
+    /// Puts back a task that was handed out and did not run.
     pub(crate) fn put_back(&self, task: NonNull<Task>) {
         lock(&self.agenda).ready.push(task);
         self.spare.store(true, Ordering::Relaxed);
@@ -342,16 +345,16 @@ impl List {
         self.next_turn(&mut agenda, worker, owner)
     }
 
-    /// Lets the accesses of a task leave, which is done, and was watched.
+    /// Removes the accesses of a watched task, which is done, from the queues of their objects.
     fn leave(&self, agenda: &mut Agenda, task: NonNull<Task>) {
-        // SAFETY: it is in the list, so it stays.
+        // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
         agenda.watched[usize::from(this.generation.get())] -= 1;
         for entry in this.entries() {
             // SAFETY: the lock is held; the task has run, so its accesses were active.
             unsafe {
                 entry.core().leave(|other| {
-                    // SAFETY: it waits, so it is in the list.
+                    // SAFETY: the task waits, so it is in the list.
                     let waits = &other.as_ref().waits;
                     waits.set(waits.get() - 1);
                     if waits.get() == 0 {
@@ -377,14 +380,14 @@ impl List {
         turn
     }
 
-    /// The first task that no thief has looked at. What the owner has run without being looked at
-    /// needs no look.
+    /// Returns the task at the cursor: the one after the last that was looked at, or the front if
+    /// that is further. Tasks that the owner has run unwatched need no look.
     fn cursor(&self, agenda: &Agenda) -> Option<NonNull<Task>> {
         let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
         let Some(looked) = agenda.looked else {
             return front;
         };
-        // SAFETY: what is in the list stays, for both.
+        // SAFETY: tasks in the list stay valid; this goes for both.
         let index = |task: NonNull<Task>| unsafe { task.as_ref() }.index;
         match front {
             Some(front) if index(front) > index(looked) => Some(front),
@@ -393,11 +396,11 @@ impl List {
         }
     }
 
-    /// The same, without those that the owner has run since.
+    /// Returns the first task that is neither watched nor done.
     pub(super) fn first_undone(&self, agenda: &mut Agenda) -> Option<NonNull<Task>> {
         loop {
             let task = self.cursor(agenda)?;
-            // SAFETY: it is in the list, so it stays.
+            // SAFETY: tasks in the list stay valid.
             if !unsafe { task.as_ref() }.is_done() {
                 return Some(task);
             }
@@ -405,12 +408,12 @@ impl List {
         }
     }
 
-    /// Watches tasks from the cursor on, until one is ready that the worker had better run. If none
-    /// is, takes one for another worker.
+    /// Watches tasks from the cursor on, until one is ready whose hint is for `worker` or absent.
+    /// If there is none, takes a ready task with a hint for another worker.
     fn watch_more(&self, agenda: &mut Agenda, worker: usize) -> Turn {
         let mut passed = 0;
         while let Some(task) = self.cursor(agenda).filter(|_| passed < LOOK_PAST) {
-            // SAFETY: it is in the list, so it stays.
+            // SAFETY: tasks in the list stay valid.
             let this = unsafe { task.as_ref() };
             agenda.looked = Some(task);
             if !Self::watch(agenda, task) {
@@ -425,9 +428,9 @@ impl List {
         agenda.ready.pop_any().map_or(Turn::None, Turn::Task)
     }
 
-    /// Watches a task. Returns `true` if it is ready, and no worker has claimed it.
+    /// Watches a task. Returns `true` if it is ready and no worker has claimed it.
     fn watch(agenda: &mut Agenda, task: NonNull<Task>) -> bool {
-        // SAFETY: it is in the list, so it stays.
+        // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
         let state = this.watch();
         if state & DONE != 0 {
@@ -446,19 +449,20 @@ impl List {
         waits == 0 && state & CLAIMED == 0
     }
 
-    /// Returns `true` if there may be more than was taken.
+    /// Returns `true` if more tasks may be left than were taken. A hint.
     #[inline]
     pub(crate) fn has_spare(&self) -> bool {
         self.spare.load(Ordering::Relaxed)
     }
 }
 
-/// The index of a worker; 0 in tests of the engine alone.
+/// Returns the index of a worker; 0 in tests of the engine alone.
 pub(super) fn index_of(worker: Option<&Worker>) -> usize {
     worker.map_or(0, Worker::index)
 }
 
-/// Shows others what is in the worker's queue, if they have asked: it may be long until it forks.
+/// Answers thieves that have asked for work in the worker's queue: its next fork, which would
+/// answer them too, may be far off.
 #[inline]
 pub(crate) fn answer(worker: Option<&Worker>) {
     if let Some(worker) = worker {

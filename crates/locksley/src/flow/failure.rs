@@ -1,16 +1,16 @@
-//! Tasks of a frame that have failed, and the panic that its waiter gets.
+//! Failed tasks of a frame, and the panic that its waiter gets.
 
 use super::queue::Mode;
 use super::task::Task;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 use crate::task::job::{Payload, discard};
 
-/// What went wrong in a frame.
+/// The failures of a frame's tasks.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    /// A task of the frame has failed. Written before it is done.
+    /// Set if a task of the frame has failed. Written before the task is marked as done.
     failed: AtomicBool,
-    /// The panic of the first task, in the order of the program, of those that have panicked.
+    /// The panic of the first task, in the order of the program, that has panicked, and its index.
     panic: Mutex<Option<(usize, Payload)>>,
 }
 
@@ -28,7 +28,7 @@ impl Failures {
         self.failed.load(Ordering::Relaxed) && depends_on_failed(task)
     }
 
-    /// Notes that a task has failed: what it might have written is of no use to others.
+    /// Notes that a task has failed, and marks the objects that it might have written.
     #[cold]
     pub(crate) fn note(&self, task: &Task, payload: Option<Payload>) {
         self.failed.store(true, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Failures {
         }
     }
 
-    /// Keeps a panic, unless there is one of an earlier task.
+    /// Keeps the panic of the task `index`, unless there is one of an earlier task.
     pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
         self.failed.store(true, Ordering::Relaxed);
         let mut first = lock(&self.panic);
@@ -61,7 +61,7 @@ impl Failures {
 }
 
 /// Returns `true` if the task needs an object that a failed one might have written. A cumulative
-/// write needs nothing of it.
+/// write does not need the object's value.
 #[cold]
 fn depends_on_failed(task: &Task) -> bool {
     let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);

@@ -19,15 +19,15 @@ use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
 use crate::task::job::{Payload, discard};
 
-/// How many tasks each of a frame's two generations has at most, for each worker of the pool. The
+/// Largest number of tasks in each of a frame's two generations, per worker of the pool. The
 /// records of both fill a level-2 cache.
 const WINDOW: usize = 1024;
 
-/// What all frames of a flow share.
+/// State that all frames of a flow share.
 #[derive(Debug, Default)]
 pub(crate) struct Root {
     pub(crate) token: CancelToken,
-    /// The picture of what unfolds, if one is drawn.
+    /// The picture of the flow's tasks, if one is drawn.
     pub(crate) sketch: Option<Sketch>,
 }
 
@@ -37,18 +37,18 @@ pub(crate) const BODY: usize = 0;
 pub(crate) struct Frame {
     shared: Shared,
     open: OpenOffer,
-    /// Those of each generation.
+    /// The task records of each generation.
     records: [Arena; 2],
-    /// Whether the older generation has any.
+    /// Set if the older generation has tasks.
     has_older: Cell<bool>,
     pub(crate) store: Store,
-    /// How many tasks were forked.
+    /// Number of tasks that were forked.
     forked: Cell<usize>,
     /// The worker that runs the body, and waits for the tasks.
     worker: NonNull<Worker>,
-    /// Whose frame this is, in the picture.
+    /// Number of the frame's task in the picture.
     node: usize,
-    /// What the next task is called there.
+    /// Label of the next task in the picture.
     pub(crate) label: Cell<Option<String>>,
 }
 
@@ -80,13 +80,13 @@ impl Frame {
         self.worker().num_workers()
     }
 
-    /// Adds a task; `near` is the worker that it had better run on.
+    /// Adds a task; `near` is the index of the worker that it preferably runs on.
     ///
     /// # Safety
     ///
-    /// The frame does not move any more. The accesses are of this frame's objects; `kind` runs
-    /// `Record<A, F>`; what is in the task may be sent to other threads, and stays until the frame
-    /// is left.
+    /// The frame does not move any more. The accesses are to this frame's objects; `kind` runs
+    /// `Record<A, F>`; what the task captures may be sent to other threads, and stays valid until
+    /// the frame ends.
     pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
         &self,
         accesses: A,
@@ -116,16 +116,16 @@ impl Frame {
             marker: PhantomData,
         });
         self.forked.set(index + 1);
-        // SAFETY: record and entries stay until the list begins anew, in `run_all`, or their
-        // generation is retired, in `make_room`; the rest says the caller. The offer is closed in
-        // `run_all`, and the store's arena stays until then.
+        // SAFETY: record and entries stay until the list is reset, in `run_all`, or their
+        // generation is retired, in `make_room`; the rest is guaranteed by the caller. The offer is
+        // closed in `run_all`, and the store's arena stays until then.
         unsafe {
             list.add(record.cast());
             self.note_task();
         }
     }
 
-    /// Offers others to help with a task that was added.
+    /// Offers a task that was added to helpers.
     ///
     /// # Safety
     ///
@@ -133,25 +133,24 @@ impl Frame {
     #[inline]
     unsafe fn note_task(&self) {
         let (open, store) = (&self.open, &self.store.0);
-        // SAFETY: the caller says so; `run_all` closes the offer, and comes before the store's end.
+        // SAFETY: guaranteed by the caller; `run_all` closes the offer before the store ends.
         unsafe { open.note_task(&self.shared, self.worker(), store.arena()) };
     }
 
-    /// Makes room for another generation: the older one is run first, and nothing else that is not
-    /// ready before it.
+    /// Makes room for another generation: runs tasks until the older one is done.
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
         let list = &self.shared.list;
         if self.worker().is_recorded() {
-            // What is recorded as one graph is run at once.
+            // Tasks that are recorded as one graph run in one `run_all`.
             return self.run_all();
         }
         if self.has_older.replace(true) {
             // SAFETY: a task was added, so the frame does not move any more.
             let offer_again = || unsafe { self.note_task() };
             if !list.run_generation(Some(self.worker()), self.root(), offer_again) {
-                // All that is left waits for what others are at.
+                // All tasks that are left wait for tasks that other workers are running.
                 return self.run_all();
             }
             // SAFETY: all tasks of the older generation are done, and no worker touches their
@@ -161,7 +160,7 @@ impl Frame {
         list.begin_generation();
     }
 
-    /// Writes down what a task accesses, and that this makes sense.
+    /// Writes the list of a task's accesses. Panics if two of them are in conflict.
     #[inline]
     fn list_entries<'f, A: Accesses<'f>>(records: &Arena, raw: &A::Raw) -> NonNull<[Entry]> {
         let count = A::count(raw);
@@ -169,7 +168,7 @@ impl Frame {
         let place = records.room_for(layout).cast::<Entry>();
         let mut written = 0;
         A::each(raw, &mut |part| {
-            // Were there more than it said, this would be out of bounds.
+            // If `each` gave more parts than `count`, the write would be out of bounds.
             assert!(written < count);
             // SAFETY: there is room for `count` of them.
             unsafe { place.add(written).write(Entry::new(part.core, part.mode)) };
@@ -183,7 +182,7 @@ impl Frame {
         entries
     }
 
-    /// Draws a task, if there is a picture.
+    /// Adds a task to the picture, if there is one. Returns its number there.
     fn note(&self, entries: &[Entry]) -> usize {
         match &self.root().sketch {
             None => BODY,
@@ -205,8 +204,8 @@ impl Frame {
         }
     }
 
-    /// Runs all tasks, and ends the objects. What the body has returned, or what has panicked
-    /// first, in the order of the program.
+    /// Runs all tasks, and ends the objects. Returns the result of the body, or the first panic in
+    /// the order of the program.
     ///
     /// # Safety
     ///
@@ -214,12 +213,12 @@ impl Frame {
     pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
         self.run_all();
         let broken = |(index, payload)| self.shared.list.failures.note_panic(index, payload);
-        // SAFETY: all tasks are done; the objects are not used again, says the caller.
+        // SAFETY: all tasks are done; the caller guarantees that the objects are not used again.
         let object = unsafe { self.store.0.end(&broken) };
         let task = self.shared.list.failures.take_panic();
         match (task, result, object) {
             (None, Ok(result), None) => Ok(result),
-            // The body went on after the forks; objects are dropped at the end.
+            // The body's panic came after its forks, and those of destructors come at the end.
             (Some(first), body, object) => Err(first_of(first, [body.err(), object])),
             (None, Err(first), object) => Err(first_of(first, [object, None])),
             (None, Ok(_), Some(first)) => Err(first),
@@ -227,7 +226,7 @@ impl Frame {
     }
 }
 
-/// The first of several panics; the others are forgotten.
+/// Returns the first of several panics, and drops the payloads of the others.
 #[cold]
 fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
     others.into_iter().flatten().for_each(discard);
@@ -236,11 +235,11 @@ fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
 
 const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);
 
-/// Returns `true` if there are two accesses to one object that are not both reads. Even two
-/// cumulative ones are refused, since a task adds in place in its turn.
+/// Returns `true` if there are two accesses to one object that are not both reads. Two cumulative
+/// ones are refused too: a task that runs in order adds in place, so they would alias.
 #[inline]
 fn are_in_conflict(entries: &[Entry]) -> bool {
-    /// Up to here each is compared with each.
+    /// Up to this number of accesses, each is compared with each.
     const FEW: usize = 16;
     if entries.len() <= FEW {
         let mut earlier = entries.iter().enumerate();
@@ -264,7 +263,7 @@ fn are_many_in_conflict(entries: &[Entry]) -> bool {
         .any(|same| same.len() > 1 && same.iter().any(|&(_, mode)| mode != Mode::Read))
 }
 
-/// A task and what it needs.
+/// A task with its accesses and its closure.
 #[repr(C)]
 pub(crate) struct Record<'f, A: Accesses<'f>, F> {
     task: Task,
@@ -274,14 +273,14 @@ pub(crate) struct Record<'f, A: Accesses<'f>, F> {
 }
 
 impl<'f, A: Accesses<'f>, F> Record<'f, A, F> {
-    /// Takes what is in the record.
+    /// Moves the accesses and the closure out of the record.
     ///
     /// # Safety
     ///
-    /// The task is of this type, and this is called once.
+    /// The task is of this type, and this function is called once.
     unsafe fn open(task: NonNull<Task>) -> (A::Raw, F) {
         let record = task.cast::<Self>().as_ptr();
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let raw = (&raw const (*record).raw).read();
             let body = (&raw const (*record).body).read();
@@ -314,7 +313,7 @@ where
         let mut hold = unsafe { A::hold(&raw, &running) };
         // SAFETY: as above, and until the body returns.
         body(unsafe { A::lend(&raw, &mut hold) });
-        // SAFETY: the body has run, and the engine does not know yet.
+        // SAFETY: the body has run, and the engine has not marked the task as done yet.
         unsafe { A::settle(raw, hold, &running) };
     }
 }
@@ -341,16 +340,17 @@ where
         let worker = context.worker.expect("flows run on workers");
         let result = {
             let flow = Flow::new(worker, context.root, context.node);
-            // SAFETY: the task runs now, until the frame is left.
+            // SAFETY: the task runs now, until the frame ends.
             let result =
                 crate::task::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
-            // SAFETY: the body is over, so no names of objects are left.
+            // SAFETY: the body is over, so no `Object` handles are left.
             unsafe { flow.frame.complete(result) }
         };
         if let Err(payload) = result {
             std::panic::resume_unwind(payload);
         }
-        // SAFETY: the body and what it forked have run, and the engine does not know yet.
+        // SAFETY: the body and the tasks that it forked have run, and the engine has not marked
+        // this task as done yet.
         unsafe { A::settle(raw, hold, &running) };
     }
 }

@@ -1,8 +1,9 @@
-//! How workers come to a frame: a fork whose second closure is an offer to help.
+//! Helpers: how several workers share the tasks of a frame, by forks whose second closure is an
+//! offer to help.
 //!
-//! A worker works at a frame inside of a join. The join's second closure is *help*: it lies
-//! in the worker's queue like any forked job, and the thief works at the frame too, inside
-//! of a join of its own, whose second closure others may steal.
+//! A worker runs the tasks of a frame inside of a join. The join's second closure is *help*: it
+//! lies in the worker's queue like any forked job. Its thief, the *helper*, runs tasks of the frame
+//! too, inside of a join of its own, whose second closure others may steal.
 //!
 //! ```text
 //!   owner    join( run in order,  help )
@@ -12,20 +13,20 @@
 //!
 //! A frame's first offer is made while its body still forks (`open_offer`), and stands until its
 //! tasks are done. So an offer that no worker takes costs what a join costs; sleepers are woken,
-//! and waiters leapfrog, as with any join; and the frame stays as long as any worker is at it, for
-//! the joins are all inside of its owner's.
+//! and waiters leapfrog, as with any join; and the frame outlives the work of all its helpers,
+//! since their joins are all inside of its owner's.
 //!
-//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so
-//! the worker that makes more ready afterwards knows. Before it runs a task, and more is ready, a
-//! worker whose offer came back makes another one, and one whose helper is still there makes a
-//! further one, inside of the first; but only if all that it is inside of have their helpers still.
-//! Else it goes on without, until it can leave that of its last helper. So it is never inside of
-//! more of them than there are helpers, and one more; and meanwhile its helpers make offers of
-//! their own.
+//! A helper that finds no ready task leaves and gives the offer back, under the frame's lock, so
+//! that a worker that makes a task ready afterwards knows of it. Before a worker runs a task while
+//! more are ready, it may make another offer. If its offer came back, it makes a new one. If its
+//! helper is still there, it makes a further one, nested in the first, but only if every offer
+//! around it still has its helper. Otherwise it goes on without one, until it can leave the join
+//! of its last offer. So a worker has at most one nested offer more than it has helpers; meanwhile
+//! its helpers make offers of their own.
 //!
-//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper
-//! in its stack. When it is too deep all leave, put back what they have taken, and the first one
-//! begins anew.
+//! A worker that waits for its helper may take the helper's offer, and so on in turns, each time
+//! deeper in its stack. When a helper is too deep, all workers put back the tasks that they have
+//! taken and leave, and the first one starts again.
 
 use std::ptr::NonNull;
 
@@ -40,7 +41,7 @@ use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub(crate) struct Offer<'a> {
     state: AtomicUsize,
-    /// The one inside of which its maker has made it.
+    /// The offer in whose join this one was made.
     outer: Option<&'a Offer<'a>>,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// Returns `true` if its maker should make another one.
+    /// Returns `true` if the worker that made the offer should make another one.
     fn wants_another(&self) -> bool {
         match self.state() {
             Offer::MADE => false,
@@ -77,43 +78,44 @@ impl<'a> Offer<'a> {
         self.state.load(Ordering::Relaxed)
     }
 
-    /// Makes the offer anew. For its maker, when its helper has left.
+    /// Makes the offer anew. The worker that made it calls this, when its helper has left.
     pub(crate) fn make_again(&self) {
         self.state.store(Offer::MADE, Ordering::Relaxed);
     }
 
-    /// The helper that has given it back has found more. Under the lock, as `give_back`.
+    /// Marks the offer as taken: its thief starts, or, under the lock as in `give_back`, the helper
+    /// that had given it back has found another task.
     pub(crate) fn take_again(&self) {
         self.state.store(Offer::TAKEN, Ordering::Relaxed);
     }
 
-    /// The worker that took it leaves. Called under the lock of what there was to help with, unless
-    /// all leave.
+    /// Marks the offer as given back: its helper leaves. Called under the lock of the shared work,
+    /// unless all workers leave.
     pub(crate) fn give_back(&self) {
         self.state.store(Offer::BACK, Ordering::Relaxed);
     }
 }
 
-/// Something that several workers can work at.
+/// Work that several workers can share.
 pub(crate) trait Work: Sync {
     /// A piece that a worker has taken.
     type Piece: Copy;
-    /// What became of a piece.
+    /// The outcome of a piece.
     type End;
 
     /// Takes a piece that is ready; if there is none, gives the offer back.
     fn take(&self, worker: &Worker, offer: &Offer<'_>) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
     fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
-    /// A piece is done; takes another one.
+    /// Finishes a piece that was run, and takes another one.
     fn exchange(&self, worker: &Worker, end: Self::End) -> Option<Self::Piece>;
-    /// Puts back a piece that was taken, and did not run.
+    /// Puts back a piece that was taken and did not run.
     fn put_back(&self, piece: Self::Piece);
-    /// Returns `true` if there may be more than was taken.
+    /// Returns `true` if more pieces may be ready than were taken. A hint.
     fn has_spare(&self) -> bool;
 }
 
-/// What a worker should do with the piece that it has taken.
+/// Advice to a worker that has taken a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Advice {
     Run,
@@ -123,22 +125,24 @@ pub(crate) enum Advice {
     Leave,
 }
 
-/// How to work at something, from a piece on, until nothing is ready, or the closure says so.
+/// A loop that runs pieces, from the given one on, until none is ready or the closure, which it
+/// asks before each piece, advises to stop.
 type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>;
 
-/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom;
-/// and not deeper than a stack allows.
+/// Depth to which helpers of helpers may nest, beyond the number of workers. Deep enough that
+/// starting again is rare, and small enough for a thread's stack.
 const DEEP: usize = 16;
 
-/// All who work at something.
+/// The workers that share some work.
 pub(crate) struct Helpers<'a, W> {
     pub(crate) source: &'a W,
-    /// Set if they have gone too deep.
+    /// Set if a helper is nested too deep: all workers leave.
     pub(crate) deep: &'a AtomicBool,
 }
 
 impl<'a, W: Work> Helpers<'a, W> {
-    /// Works until nothing is left; again and again, if they have left because it was too deep.
+    /// Calls `work` until nothing is left: again whenever the workers have left because one of them
+    /// was nested too deep.
     fn muster(source: &'a W, deep: &'a AtomicBool, work: impl Fn(&Self)) {
         let helpers = Helpers { source, deep };
         loop {
@@ -146,7 +150,7 @@ impl<'a, W: Work> Helpers<'a, W> {
             if !helpers.is_deep() {
                 return;
             }
-            // No other worker is left.
+            // All other workers have left.
             helpers.deep.store(false, Ordering::Relaxed);
         }
     }
@@ -165,8 +169,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both
-    /// have come back, and the outer one can be made again.
+    /// Runs pieces under a new offer to help, which may be nested in `outer`. Returns when nothing
+    /// is ready, or when both offers have come back, so that the outer one can be made again.
     fn work(
         &self,
         worker: &Worker,
@@ -178,7 +182,7 @@ impl<'a, W: Work> Helpers<'a, W> {
         loop {
             let offer = Offer::new(outer);
             let help = |worker: &Worker, migrated: bool| {
-                // If it was not stolen, its maker has left, or will make another one.
+                // If it was not stolen, the worker that made it has left, or makes another one.
                 if migrated {
                     offer.state.store(Offer::TAKEN, Ordering::Relaxed);
                     self.help(worker, &offer, depth + 1);
@@ -195,8 +199,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works while an offer of the caller's stands; until nothing is ready, or the offer is back
-    /// and more is ready.
+    /// Runs pieces under an offer that the caller has made. Returns when nothing is ready, or when
+    /// the offer has come back and more is ready.
     fn work_under(
         &self,
         offer: &Offer<'_>,
@@ -217,7 +221,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         left
     }
 
-    /// Works until nothing is ready, at the offer of a worker that is so deep.
+    /// Runs pieces as the thief of `offer`, until nothing is ready; `depth` is the number of
+    /// helpers above it.
     pub(crate) fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
         if depth > DEEP + worker.num_workers() {
             self.deep.store(true, Ordering::Relaxed);
@@ -235,7 +240,7 @@ impl<'a, W: Work> Helpers<'a, W> {
     }
 }
 
-/// Works at something until nothing is left, with all workers that come to help.
+/// Runs all pieces of `source`, together with the workers that come to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
     let deep = AtomicBool::new(false);
     Helpers::muster(source, &deep, |helpers| {
@@ -243,7 +248,7 @@ pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
     });
 }
 
-/// How a helper works.
+/// The loop of a helper: see [`Way`].
 fn work_on<W: Work>(
     worker: &Worker,
     source: &W,
@@ -265,7 +270,7 @@ fn work_on<W: Work>(
     Left::Empty
 }
 
-/// A frame's tasks, as thieves see them.
+/// The tasks of a frame, as work to share.
 pub(crate) struct Tasks<'a> {
     pub(crate) list: &'a List,
     pub(crate) root: &'a Root,
@@ -280,7 +285,7 @@ impl Work for Tasks<'_> {
     }
 
     fn run(&self, worker: &Worker, task: NonNull<Task>) -> NonNull<Task> {
-        // SAFETY: it was handed out to the caller, who runs it once.
+        // SAFETY: the task was handed out to the caller, which runs it once.
         unsafe { self.list.execute(task, Some(worker), self.root, false) };
         answer(Some(worker));
         task
@@ -302,12 +307,12 @@ impl Work for Tasks<'_> {
 fn task_of(turn: Turn) -> Option<NonNull<Task>> {
     match turn {
         Turn::Task(task) => Some(task),
-        // The owner's alone.
+        // Only the owner gets `InOrder`.
         Turn::InOrder(_) | Turn::None => None,
     }
 }
 
-/// Runs all tasks of a frame, and takes its offer back. For its owner.
+/// Runs all tasks of a frame, and closes its offer. Only the frame's owner calls this.
 pub(crate) fn run_all(worker: &Worker, shared: &Shared, open: &OpenOffer) {
     let tasks = shared.tasks();
     let _recording = worker.is_recorded().then(|| tasks.list.record(worker));

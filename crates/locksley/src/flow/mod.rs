@@ -1,35 +1,34 @@
-//! Dataflow: tasks that say what they read and write, in the order of the sequential program.
+//! Dataflow: tasks that declare what they read and write, in the order of the sequential program.
 //!
-//! A [`flow`] has objects, and forks tasks with accesses to them. It means what the program would
-//! mean if each fork were a call of the task there and then, whatever the schedule: a task that
-//! reads an object sees what the last task forked before it wrote there. Tasks that have nothing to
-//! do with each other run at the same time.
+//! A [`flow`] has objects, and forks tasks with accesses to them. Whatever the schedule, the result
+//! is that of the program in which each fork is a plain call of the task: a task that reads an
+//! object sees what the last task forked before it wrote there. Independent tasks run in parallel.
 //!
 //! The [guide](crate::guide::dataflow) has examples.
 //!
 //! The model is that of Athapascan and Kaapi, as in Danjean's lecture "Work Stealing": fork with
 //! access modes read, write, read-write and cumulative write, execution in the reference order,
-//! synchronisation by the data. What a task may touch is in its type here, so it cannot touch
-//! anything else.
+//! synchronisation by the data. Here the accesses of a task are part of its type, so it cannot
+//! touch anything else.
 //!
 //! # Objects
 //!
 //! | to share | use |
 //! |---|---|
-//! | what the caller has | [`Flow::object`] |
-//! | a value of the flow's own | [`Flow::value`] |
+//! | data borrowed from the caller | [`Flow::object`] |
+//! | a value that the flow owns | [`Flow::value`] |
 //! | pieces of a slice, tiles of a matrix | [`Flow::tiles`], [`Flow::grid`] |
-//! | something that many add to | [`Flow::cumulative`], [`Flow::cumulative_value`] |
+//! | an accumulator of many tasks | [`Flow::cumulative`], [`Flow::cumulative_value`] |
 //!
 //! The modes are [`read`](Object::read), [`write`](Object::write), [`update`](Object::update),
-//! [`cumulate`](Object::cumulate) and [`write_new`](Object::write_new); [`Accesses`] says what a
+//! [`cumulate`](Object::cumulate) and [`write_new`](Object::write_new); [`Accesses`] lists what a
 //! task gets for each.
 //!
 //! # Tasks of tasks
 //!
 //! A task that was forked with [`Flow::fork_nested`] has a flow of its own. It may make objects of
-//! what it was given, and fork tasks with accesses to those. It is done when they are; so what it
-//! holds it lends on, and its caller cannot tell whether it did the work itself.
+//! the data it has access to, and fork tasks with accesses to those. It is done when they are, so
+//! its caller cannot tell whether it did the work itself.
 //!
 //! ```
 //! use locksley::flow::{Flow, Object, Write, flow};
@@ -54,30 +53,30 @@
 //!
 //! # Graphs that are known beforehand
 //!
-//! A [`Graph`] has nodes and edges, which are declared first; it runs many times, and conditions
-//! choose what is next.
+//! A [`Graph`] has nodes and edges, which are declared first. It can run many times, and conditions
+//! choose which node runs next.
 //!
 //! # When tasks run
 //!
-//! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on:
-//! it is they who find out what depends on what (`engine` has the protocol). The worker that runs
-//! the body runs what is left, in order, when the body returns or calls [`Flow::sync`]. A body that
-//! is thousands of tasks ahead runs the oldest ones before it goes on.
+//! Idle workers take tasks as soon as they are forked, while the body goes on. Dependencies are
+//! computed only when they do (`engine` has the protocol). The worker that runs the body runs the
+//! remaining tasks, in order, when the body returns or calls [`Flow::sync`]. A body that is
+//! thousands of tasks ahead runs the oldest ones before it goes on.
 //!
 //! # No deadlock
 //!
-//! A task waits only for tasks that were forked before it, by the same body. So nothing waits in a
-//! circle, and the first of those that are not done can always run. No task holds anything while it
-//! waits: a task starts when all that it asked for is free.
+//! A task waits only for tasks that were forked before it, by the same body. So waits form no
+//! cycle, and the first task that is not done can always run. No task holds anything while it
+//! waits: a task starts when all of its accesses are granted.
 //!
 //! # Panics and cancellation
 //!
-//! If a task panics, what it might have written is lost: tasks that access it later do not run, nor
-//! do those that depend on them. A cumulative write depends on nothing. All others run, and then
-//! the panic reaches the caller of the flow; if several tasks have panicked, that of the first one
-//! in the order of the program; one of the body itself comes after those of the tasks that it has
-//! forked. For a task with a flow of its own, all of that counts as the task's own panic. Objects
-//! that were borrowed are left as they are then.
+//! If a task panics, the objects that it might have written are lost: tasks that access them later
+//! do not run, nor do those that depend on such tasks. A cumulative write depends on nothing. All
+//! others run, and then the panic reaches the caller of the flow. If several tasks have panicked,
+//! the caller gets the panic of the first one in the order of the program; a panic of the body
+//! itself comes after those of the tasks that it has forked. In a nested flow, that panic counts as
+//! the panic of the task that has the flow. Borrowed objects keep the state that they have then.
 //!
 //! A flow that is [cancelled](Flow::cancel) starts no more tasks.
 
@@ -117,9 +116,9 @@ use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
 use crate::task::job::catch;
 
-/// Where tasks are forked with accesses to objects. See [`flow`].
+/// A scope in which tasks are forked with accesses to objects. See [`flow`].
 ///
-/// `'f` is the time until the tasks are done; `'env` is that of what the body may borrow.
+/// `'f` lasts until the tasks are done; `'env` is the lifetime of what the body may borrow.
 pub struct Flow<'f, 'env: 'f> {
     frame: Frame,
     /// Invariant, so that objects and tasks of different flows do not mix.
@@ -128,7 +127,7 @@ pub struct Flow<'f, 'env: 'f> {
 }
 
 /// Runs `body` in the pool, with a flow in which it can fork tasks; returns when all of them are
-/// done. The [guide](crate::guide::dataflow) has examples, and shows what the types refuse.
+/// done. The [guide](crate::guide::dataflow) has examples, and shows what does not compile.
 pub fn flow<'env, F, R>(body: F) -> R
 where
     F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
@@ -137,7 +136,7 @@ where
     crate::pool::on_worker(|worker| flow_here(worker, &Root::default(), body))
 }
 
-/// A flow on a worker.
+/// [`flow`], called on a worker.
 pub(crate) fn flow_here<'env, R>(
     worker: &Worker,
     root: &Root,
@@ -145,12 +144,12 @@ pub(crate) fn flow_here<'env, R>(
 ) -> R {
     let flow = Flow::new(worker, root, BODY);
     let result = catch(|| body(&flow));
-    // SAFETY: the body is over, so no names of objects are left.
+    // SAFETY: the body is over, so no `Object` handles are left.
     let result = unsafe { flow.frame.complete(result) };
     result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
-/// Two accesses of one task to the same object.
+/// Panics: one task has two conflicting accesses to the same object.
 #[cold]
 fn conflict() -> ! {
     panic!(
@@ -168,7 +167,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         }
     }
 
-    /// Makes an object of what is borrowed, until the flow is over.
+    /// Makes an object of borrowed data, until the flow is over.
     pub fn object<T: ?Sized + Send>(&'f self, data: &'f mut T) -> Object<'f, T> {
         Object::new(self.frame.store.0.borrow(NonNull::from(data), None))
     }
@@ -179,9 +178,9 @@ impl<'f, 'env> Flow<'f, 'env> {
         Object::new(self.frame.store.0.keep(value, None))
     }
 
-    /// Makes an object that tasks can [add](Object::cumulate) to, of what is borrowed. `operation`
-    /// says what it is to add: [`Sum`], a closure that changes its first argument, or what else is
-    /// [`Reduce`]. What is there at first comes before all that is added.
+    /// Makes an object that tasks can [add](Object::cumulate) to, of borrowed data. `operation`
+    /// combines the values: [`Sum`], a closure that changes its first argument, or any other
+    /// [`Reduce`]. The initial value comes before all that are added.
     pub fn cumulative<T, O>(&'f self, data: &'f mut T, operation: O) -> Object<'f, T, O>
     where
         T: Send,
@@ -204,27 +203,29 @@ impl<'f, 'env> Flow<'f, 'env> {
         Object::new(self.frame.store.0.keep(value, Some(operation)))
     }
 
-    /// Forks a task with accesses: one, or a tuple or vector of them. It gets as many references.
+    /// Forks a task with accesses: one, or a tuple or vector of them. The task gets one reference
+    /// for each.
     ///
     /// # Panics
     ///
-    /// If two of the accesses are to the same object, and not both to read it. The task is not
-    /// forked then; but versions that it was to [write](Object::write_new) are there.
+    /// If two of the accesses are to the same object, and not both are reads. The task is not
+    /// forked then; but the versions that it was to [write](Object::write_new) exist.
     #[inline]
     pub fn fork<A, F>(&'f self, accesses: A, task: F)
     where
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
-        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the
-        // task stays; objects and task are `Send`.
+        // SAFETY: by `'f`, the accesses are to this frame's objects, and what the task captures
+        // outlives it; objects and task are `Send`.
         unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, None) };
     }
 
-    /// Forks a task that has a flow of its own, in which it may fork others. It is done when they
-    /// are.
+    /// Forks a task that has a flow of its own, in which it may fork others. The task is done when
+    /// they are.
     ///
-    /// It has no access to objects that it was not given. The [module](self) has an example.
+    /// The task can access only the objects that it was forked with. The [module](self) has an
+    /// example.
     #[inline]
     pub fn fork_nested<A, F>(&'f self, accesses: A, task: F)
     where
@@ -235,11 +236,11 @@ impl<'f, 'env> Flow<'f, 'env> {
         unsafe { self.frame.add(accesses, task, Record::<A, F>::NESTED, None) };
     }
 
-    /// [`fork`](Flow::fork) of a task that had better run on the worker with this index.
+    /// [`fork`](Flow::fork) of a task that preferably runs on the worker with this index.
     ///
-    /// A hint, never a constraint: a worker that looks for a task prefers those that are near it,
-    /// or near no worker, and takes one that is near another rather than none. An index that no
-    /// worker has is ignored.
+    /// A hint, never a constraint: a worker that looks for a task prefers those with a hint for
+    /// itself or with no hint, and takes one with a hint for another worker rather than none. An
+    /// index that no worker has is ignored.
     pub fn fork_near<A, F>(&'f self, worker: usize, accesses: A, task: F)
     where
         A: Accesses<'f>,
@@ -250,12 +251,12 @@ impl<'f, 'env> Flow<'f, 'env> {
         unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, near) };
     }
 
-    /// Runs what was forked so far, and returns when it is done.
+    /// Runs the tasks that were forked so far, and returns when they are done.
     pub fn sync(&'f self) {
         self.frame.run_all();
     }
 
-    /// Says what the task that is forked next is called in a picture of the flow: see [`drawn`].
+    /// Sets the name of the task that is forked next in a picture of the flow: see [`drawn`].
     pub fn label(&'f self, label: impl Into<String>) -> &'f Self {
         if self.frame.root().sketch.is_some() {
             self.frame.label.set(Some(label.into()));
@@ -283,7 +284,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.root().token.is_cancelled()
     }
 
-    /// The flow's token, by which a task or another thread can ask whether the flow was
+    /// Returns the flow's token, with which a task or another thread can test whether the flow was
     /// cancelled, and cancel it.
     pub fn token(&'f self) -> CancelToken {
         self.frame.root().token.clone()

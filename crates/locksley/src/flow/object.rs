@@ -1,4 +1,4 @@
-//! Objects: what tasks share, and in which modes they may ask for it.
+//! Objects: the data that tasks share, and the modes in which they can access it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,17 +12,18 @@ use super::queue::Core;
 use super::reduce::{Broken, Parts, Reduce};
 use crate::task::job::{Payload, catch, discard};
 
-/// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its
-/// kin.
+/// A handle to data that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object)
+/// and similar methods.
 ///
-/// It is a name, to be copied freely; what it names is seen only by tasks that were forked with an
-/// access to it, in the mode that they asked for. `O` is the operation of objects that can be
-/// [cumulated](Object::cumulate) into.
+/// The handle is `Copy`. Only tasks that were forked with an access see the data, in the mode of
+/// that access. `O` is the operation of objects that can be [cumulated](Object::cumulate) into.
 ///
-/// It names a place for exactly its type: what lives shorter cannot be put there.
+/// The handle is invariant in its type: a value with a shorter lifetime cannot be stored through
+/// it.
 pub struct Object<'f, T: ?Sized, O = ()> {
     pub(crate) slot: NonNull<Slot<T, O>>,
-    /// Invariant: it belongs to one flow. In `T` and `O` it is invariant by the cell in its slot.
+    /// Makes the handle invariant in `'f`: it belongs to one flow. The cell in the slot makes it
+    /// invariant in `T` and `O`.
     brand: PhantomData<Cell<&'f ()>>,
 }
 
@@ -48,14 +49,14 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         }
     }
 
-    /// The version that accesses from now on are of.
+    /// Returns the newest version, to which accesses that are prepared next refer.
     pub(crate) fn version(self) -> NonNull<Slot<T, O>> {
-        // SAFETY: an object's slot stays until its frame is left, and `'f` ends then.
+        // SAFETY: an object's slot stays valid until its frame ends, and `'f` ends then.
         let slot = unsafe { self.slot.as_ref() };
         slot.newest.get().unwrap_or(self.slot)
     }
 
-    /// Asks for `&T`. Reads go on at the same time.
+    /// Requests `&T`. Several reads may run at the same time.
     pub fn read(self) -> Reading<'f, T, O>
     where
         T: Sync,
@@ -63,20 +64,20 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         Reading(self)
     }
 
-    /// Asks for a [`Write`](super::Write): the task sets the object, and does not see what was
-    /// there.
+    /// Requests a [`Write`](super::Write): the task sets the object, and does not see its previous
+    /// value.
     pub fn write(self) -> Writing<'f, T, O> {
         Writing(self)
     }
 
-    /// Asks for `&mut T`: to read and to write.
+    /// Requests `&mut T`, to read and to write.
     pub fn update(self) -> Updating<'f, T, O> {
         Updating(self)
     }
 
-    /// Asks for a [`Cumulative`](super::Cumulative): to add values, together with others. The
-    /// object was made with [`Flow::cumulative`](super::Flow::cumulative), which says how they are
-    /// combined.
+    /// Requests a [`Cumulative`](super::Cumulative), to add values at the same time as other tasks.
+    /// The object was made with [`Flow::cumulative`](super::Flow::cumulative), which sets the
+    /// operation that combines them.
     pub fn cumulate(self) -> Cumulating<'f, T, O>
     where
         T: Sized,
@@ -85,12 +86,12 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         Cumulating(self)
     }
 
-    /// Asks for `&mut T` of a new *version* of the object, which starts as `value`. Tasks forked
-    /// before it go on with the version that they were forked for, so it waits for none of them;
-    /// those that are forked later see the new one. When the flow ends, the object is its last
-    /// version.
+    /// Requests `&mut T` of a new *version* of the object, which starts as `value`. Tasks forked
+    /// earlier keep the version that they were forked with, so the new task waits for none of them;
+    /// tasks forked later see the new version. When the flow ends, the object has the value of its
+    /// last version.
     ///
-    /// Versions take memory, all of them, until the flow or task that made the object ends.
+    /// All versions take memory until the flow or task that made the object ends.
     ///
     /// ```
     /// let mut buffer = vec![1, 2, 3];
@@ -118,18 +119,18 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
     }
 }
 
-/// Something to do with a slot of the right type.
+/// A function on a slot, instantiated for the slot's type.
 type Step = unsafe fn(NonNull<Head>);
 
-/// What all slots begin with.
+/// The header of every slot.
 #[repr(C)]
 pub(crate) struct Head {
     pub(crate) core: Core,
-    /// The one that was made before it.
+    /// The slot that was made before this one.
     before: Option<NonNull<Head>>,
-    /// Drops what is in the slot.
+    /// Drops the contents of the slot.
     drop: Step,
-    /// Puts the last version where the object was, if there are versions.
+    /// Moves the last version into the object's own memory, if there are versions.
     restore: Cell<Option<Step>>,
 }
 
@@ -138,12 +139,13 @@ pub(crate) struct Head {
 pub(crate) struct Slot<T: ?Sized, O> {
     pub(crate) head: Head,
     pub(crate) data: NonNull<T>,
-    /// Set if `data` is the frame's, to be dropped with it.
+    /// Set if the frame owns `data`, and drops it when it ends.
     owned: bool,
-    /// The newest version, if this is the first one and there are others. The owner's alone.
+    /// The newest version, if this is the first one and there are others. Only the frame's owner
+    /// touches it.
     newest: Cell<Option<NonNull<Slot<T, O>>>>,
     pub(crate) operation: NonNull<O>,
-    /// Set if `operation` is this version's to drop.
+    /// Set if this version drops `operation`.
     operates: bool,
 }
 
@@ -151,7 +153,7 @@ pub(crate) struct Slot<T: ?Sized, O> {
 pub(crate) struct Storage {
     arena: Arena,
     newest: Cell<Option<NonNull<Head>>>,
-    /// Set if something is to be done with them at the end.
+    /// Set if an object has to be folded, restored or dropped at the end.
     busy: Cell<bool>,
 }
 
@@ -164,12 +166,12 @@ impl Storage {
         }
     }
 
-    /// Where objects are kept until the frame is left.
+    /// Returns the arena of the objects, which is kept until the frame ends.
     pub(crate) fn arena(&self) -> &Arena {
         &self.arena
     }
 
-    /// An object that was borrowed.
+    /// Makes an object of borrowed data.
     pub(crate) fn borrow<T: ?Sized, O>(
         &self,
         data: NonNull<T>,
@@ -180,7 +182,7 @@ impl Storage {
         self.add(data, false, operation, cumulative)
     }
 
-    /// An object of the frame's own.
+    /// Makes an object that the frame owns.
     #[inline]
     pub(crate) fn keep<T, O>(&self, value: T, operation: Option<O>) -> NonNull<Slot<T, O>> {
         let cumulative = operation.is_some();
@@ -188,9 +190,9 @@ impl Storage {
         self.add(self.arena.put(value), true, operation, cumulative)
     }
 
-    /// A new version of an object.
+    /// Makes a new version of an object.
     pub(crate) fn renew<T, O>(&self, first: NonNull<Slot<T, O>>, value: T) -> NonNull<Slot<T, O>> {
-        // SAFETY: an object's slot stays until its frame is left.
+        // SAFETY: an object's slot stays valid until its frame ends.
         let slot = unsafe { first.as_ref() };
         let cumulative = slot.head.core.parts.is_some();
         let new = self.add(
@@ -234,8 +236,8 @@ impl Storage {
         slot
     }
 
-    /// Folds, restores and drops. Says what panicked first of what was dropped; `broken` gets what
-    /// the operations did.
+    /// Folds, restores and drops the objects. Returns the first panic of a destructor; `broken` is
+    /// called with each panic of an operation.
     ///
     /// # Safety
     ///
@@ -248,7 +250,7 @@ impl Storage {
         let mut attempt = |step: &dyn Fn(NonNull<Head>)| {
             let mut next = self.newest.get();
             while let Some(head) = next {
-                // SAFETY: slots stay until the arena is cleared.
+                // SAFETY: slots stay valid until the arena is cleared.
                 next = unsafe { head.as_ref() }.before;
                 if let Err(payload) = catch(|| step(head)) {
                     match panic {
@@ -259,7 +261,7 @@ impl Storage {
             }
         };
         attempt(&|head| {
-            // SAFETY: all tasks are done, and with them what they borrowed.
+            // SAFETY: all tasks are done, so no references to the objects are left.
             unsafe {
                 if let Some(parts) = head.as_ref().core.parts {
                     parts.as_ref().settle(usize::MAX).unwrap_or_else(broken);
@@ -267,14 +269,14 @@ impl Storage {
             }
         });
         attempt(&|head| {
-            // SAFETY: as above; the function is that of this slot's type.
+            // SAFETY: as above; the function was instantiated for this slot's type.
             unsafe {
                 if let Some(restore) = head.as_ref().restore.get() {
                     restore(head);
                 }
             }
         });
-        // SAFETY: as above, and this is the last touch.
+        // SAFETY: as above, and the slot is not used afterwards.
         attempt(&|head| unsafe { (head.as_ref().drop)(head) });
         self.newest.set(None);
         panic
@@ -284,17 +286,17 @@ impl Storage {
 impl<T: ?Sized, O> Slot<T, O> {
     /// # Safety
     ///
-    /// The slot is of this type, all tasks are done, and it is called once.
+    /// The slot is of this type, all tasks are done, and this function is called once.
     unsafe fn drop(head: NonNull<Head>) {
         let slot = head.cast::<Slot<T, O>>();
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let slot = slot.as_ref();
             if let Some(parts) = slot.head.core.parts {
                 parts.as_ref().abandon();
                 ptr::drop_in_place(parts.as_ptr());
             }
-            // What panics here leaves the rest undropped, which is a leak and no more.
+            // A panic here leaves the rest undropped, which only leaks.
             if slot.operates {
                 ptr::drop_in_place(slot.operation.as_ptr());
             }
@@ -310,7 +312,7 @@ impl<T, O> Slot<T, O> {
     ///
     /// The slot is of this type, and all tasks are done.
     unsafe fn restore(head: NonNull<Head>) {
-        // SAFETY: says the caller. Versions have places of their own.
+        // SAFETY: guaranteed by the caller. Each version has memory of its own.
         unsafe {
             let slot = head.cast::<Slot<T, O>>().as_ref();
             if let Some(newest) = slot.newest.get() {

@@ -1,9 +1,9 @@
 //! A frame's first offer: it is made as soon as the body has forked a task, and stands while the
 //! body goes on.
 //!
-//! The offer is the second closure of a fork whose first one is the rest of the body: it lies in
-//! the worker's deque, where a thief finds it as any forked job. The body is no closure of the
-//! fork, so the job lies in the frame instead, and the frame takes it back when its tasks are done,
+//! The offer corresponds to the second closure of a fork whose first one is the rest of the body:
+//! it lies in the worker's deque, where a thief finds it as any forked job. Since the rest of the
+//! body is not a closure, the job lies in the frame, which takes it back when its tasks are done,
 //! or waits for its thief.
 //!
 //! ```text
@@ -12,14 +12,14 @@
 //!                          └──────────────── the next fork ────────────────┘
 //! ```
 //!
-//! A helper gives the offer back under the list's lock, and looks once more for what the body has
-//! added meanwhile [E8]; so a body that sees its offer taken after it has added a task knows that
-//! the helper will find it. If the offer lies in the deque still, a thief that takes it from now on
-//! finds the task, or, within the time that a store takes to be seen, may miss it until the next
-//! fork.
+//! A helper gives the offer back under the list's lock, and then looks once more for tasks that the
+//! body has added meanwhile [E8]; so a body that sees its offer taken after it has added a task
+//! knows that the helper will find the task. If the offer is still in the deque, a later thief of
+//! it finds the task, unless the store that added it is not visible yet: then the thief may miss
+//! the task until the next fork.
 //!
-//! A frame of a recorded run, and one under a reference strategy, makes no offer before its body is
-//! over: their forks are calls.
+//! A frame of a recorded run, or under a reference strategy, makes no offer before its body is
+//! over: there, forks are calls.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -35,15 +35,15 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering, fence};
 use crate::task::job::StackJob;
 
-/// How often to look whether a helper that has given the offer back has left. It sets its latch
-/// next.
+/// How often the owner probes the latch of a helper that has given the offer back. Setting the
+/// latch is what the helper does next.
 const LEAVES_SOON: usize = 100;
 
-/// What a frame's owner shares with its helpers.
+/// State that a frame's owner shares with its helpers.
 pub(crate) struct Shared {
     pub(crate) list: List,
     pub(crate) root: NonNull<Root>,
-    /// Helpers of helpers have gone too deep: see `helpers`.
+    /// Set if helpers of helpers are nested too deep: see `helpers`.
     pub(crate) deep: AtomicBool,
     pub(crate) offer: Offer<'static>,
 }
@@ -59,11 +59,11 @@ impl Shared {
     }
 
     pub(crate) fn root(&self) -> &Root {
-        // SAFETY: the flow's root is there until all of its frames are left.
+        // SAFETY: the flow's root stays valid until all of its frames end.
         unsafe { self.root.as_ref() }
     }
 
-    /// The frame's tasks, as helpers see them.
+    /// Returns the frame's tasks, as work to share.
     pub(crate) fn tasks(&self) -> Tasks<'_> {
         Tasks {
             list: &self.list,
@@ -71,7 +71,7 @@ impl Shared {
         }
     }
 
-    /// What a thief of the offer does.
+    /// Runs tasks as the thief of the offer.
     fn help(&self, worker: &Worker) {
         self.offer.take_again();
         let helpers = Helpers {
@@ -82,11 +82,11 @@ impl Shared {
     }
 }
 
-/// Where the shared part lies, for the offer's thief.
+/// Pointer to the shared state, for the offer's thief.
 struct SharedPtr(NonNull<Shared>);
 
-// SAFETY: it stands for a shared reference. What is behind it is `Sync`: the list, and a root whose
-// fields are. The frame stays until the job is taken back or its latch is set.
+// SAFETY: it stands for a shared reference. What it refers to is `Sync`: the list, and a root whose
+// fields are. The frame stays valid until the job is taken back or its latch is set.
 unsafe impl Send for SharedPtr {}
 // SAFETY: as above.
 unsafe impl Sync for SharedPtr {}
@@ -94,9 +94,9 @@ unsafe impl Sync for SharedPtr {}
 impl SharedPtr {
     /// # Safety
     ///
-    /// The frame is there.
+    /// The frame has not ended.
     unsafe fn get(&self) -> &Shared {
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.as_ref() }
     }
 }
@@ -106,11 +106,11 @@ type Job = StackJob<Help, ()>;
 
 #[derive(Clone, Copy)]
 enum Standing {
-    /// It was not made yet.
+    /// The offer was not made yet, or is closed.
     NotMade,
-    /// It will not be made.
+    /// The offer will not be made.
     Never,
-    /// The job was pushed there, and was not taken back.
+    /// The job was pushed with this token, and was not taken back.
     Pushed(PushToken),
 }
 
@@ -118,7 +118,7 @@ enum Standing {
 pub(crate) struct OpenOffer {
     standing: Cell<Standing>,
     job: UnsafeCell<MaybeUninit<Job>>,
-    /// In an arena of the frame's.
+    /// The job's closure, in an arena of the frame.
     help: Cell<Option<Help>>,
 }
 
@@ -131,23 +131,23 @@ impl OpenOffer {
         }
     }
 
-    /// Returns `true` if a job was pushed, whatever has become of it.
+    /// Returns `true` if a job was pushed and the offer is not closed, even if the job was stolen.
     pub(crate) fn is_standing(&self) -> bool {
         matches!(self.standing.get(), Standing::Pushed(_))
     }
 
-    /// A task was added: makes the offer, or makes it again, unless it stands.
+    /// Makes the offer after a task was added, or makes it again, unless it stands.
     ///
     /// # Safety
     ///
-    /// Neither this nor `shared` moves before the offer is [closed](OpenOffer::close), and `arena`
-    /// is not cleared. `worker` is the same each time.
+    /// Neither `self` nor `shared` moves before the offer is [closed](OpenOffer::close), and
+    /// `arena` is not cleared before. `worker` is the same each time.
     #[inline]
     pub(crate) unsafe fn note_task(&self, shared: &Shared, worker: &Worker, arena: &Arena) {
         match self.standing.get() {
             Standing::Never => {}
             Standing::Pushed(_) if shared.offer.state() == Offer::MADE => worker.poll_requests(),
-            // SAFETY: the caller says so.
+            // SAFETY: guaranteed by the caller.
             _ => unsafe { self.renew(shared, worker, arena) },
         }
     }
@@ -170,9 +170,9 @@ impl OpenOffer {
             return self.standing.set(Standing::Never);
         }
         shared.offer.make_again();
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         let help = unsafe { self.help(shared, arena) };
-        // SAFETY: no job is pushed, so no other thread knows of the place.
+        // SAFETY: no job is pushed, so no other thread knows of its memory.
         let job = unsafe { &*(*self.job.get()).write(StackJob::new(help)) };
         // SAFETY: only the owner's thread has a `&Worker`.
         let (place, attention) = unsafe { worker.deque.push(job.as_ref()) };
@@ -182,7 +182,7 @@ impl OpenOffer {
         }
     }
 
-    /// The job's closure, which is made once.
+    /// Returns the job's closure; makes it on first use.
     ///
     /// # Safety
     ///
@@ -196,15 +196,15 @@ impl OpenOffer {
             // SAFETY: the frame waits for the job.
             unsafe { shared.get() }.help(worker);
         });
-        // SAFETY: the arena is not cleared before the offer is closed, says the caller.
+        // SAFETY: the caller guarantees that the arena is not cleared before the offer is closed.
         let help: Help = unsafe { &*help.as_ptr() };
         self.help.set(Some(help));
         help
     }
 
-    /// Returns `true` if the helper that has given the offer back is gone.
+    /// Returns `true` if the helper that has given the offer back has set its latch.
     fn has_helper_left(&self) -> bool {
-        // SAFETY: a job was pushed, so it is there.
+        // SAFETY: a job was pushed, so it is initialized.
         let job = unsafe { (*self.job.get()).assume_init_ref() };
         (0..LEAVES_SOON).any(|_| {
             std::hint::spin_loop();
@@ -217,11 +217,11 @@ impl OpenOffer {
         let Standing::Pushed(place) = self.standing.replace(Standing::NotMade) else {
             return;
         };
-        // SAFETY: a job was pushed, so it is there.
+        // SAFETY: a job was pushed, so it is initialized.
         let job = unsafe { (*self.job.get()).assume_init_ref() };
         if !job.latch().seems_set() {
-            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped was executed,
-            // so that its latch is set; and what was pushed on top of it was marked.
+            // SAFETY: only the owner's thread has a `&Worker`. If the job was popped, it was
+            // executed, so its latch is set; the jobs that were pushed on top of it were marked.
             let back = unsafe { worker.deque.take_back(place) };
             if back != TakenBack::Yes {
                 worker.poll_requests();

@@ -1,17 +1,16 @@
-//! Who waits for an object: its accesses, in the order of the program.
+//! The queue of an object: its active and waiting accesses, in the order of the program.
 //!
 //! ```text
 //!   active: R R R      waiting: W ── R ── R ── C ── C ── W
 //! ```
 //!
-//! Accesses that agree with each other are active together: reads, or cumulative writes. One that
-//! does not agree with the active ones waits, and so does every later one, whatever its mode. When
-//! the last active one has left, the first that waits becomes active, and with it those right
-//! behind it that agree with it. So an access is active exactly when every earlier one that it
-//! conflicts with is over, and to enter or to leave costs O(1), shared among those that become
-//! active.
+//! Accesses that agree with each other are active together: reads, or cumulative writes. An access
+//! that does not agree with the active ones waits, and so does every later one, whatever its mode.
+//! When the last active access has left, the first that waits becomes active, together with those
+//! right behind it that agree with it. So an access becomes active as soon as every earlier one
+//! that it conflicts with has left. To enter costs O(1), and to leave O(1) amortized.
 //!
-//! Everything here is under the lock of the frame that the object belongs to, but for the mark of a
+//! Everything here is under the lock of the frame that the object belongs to, except the mark of a
 //! failure.
 
 use std::cell::Cell;
@@ -21,7 +20,7 @@ use super::reduce::Parts;
 use super::task::Task;
 use crate::sync::{AtomicBool, Ordering};
 
-/// What a task does with an object, as far as others must know.
+/// The mode of an access, as far as it matters to other accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     Read,
@@ -31,20 +30,20 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Returns `true` if accesses of the two modes may go on at the same time.
+    /// Returns `true` if accesses of the two modes may be active at the same time.
     pub(crate) fn agrees_with(self, other: Mode) -> bool {
         self == other && self != Mode::Alone
     }
 }
 
-/// One access of a task that was forked. It lies in the task's record.
+/// One access of a forked task. It lies in the task's record.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) core: NonNull<Core>,
     pub(crate) mode: Mode,
-    /// Whose it is. Set, and read, under the lock.
+    /// The task that the access belongs to. Set and read under the lock.
     task: Cell<*const Task>,
-    /// The next one that waits. Under the lock.
+    /// The next access that waits. Under the lock.
     next: Cell<*const Entry>,
 }
 
@@ -58,26 +57,28 @@ impl Entry {
         }
     }
 
-    /// The object that it is of.
+    /// Returns the queue of the object that the access is to.
     pub(crate) fn core(&self) -> &Core {
-        // SAFETY: an object stays until the frame is left, and that is when all its tasks are done.
+        // SAFETY: an object stays valid until its frame ends, when all the frame's tasks are done.
         unsafe { self.core.as_ref() }
     }
 }
 
-/// What the engine knows of an object.
+/// The engine's state of an object.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// How many accesses are active. Under the lock, as are the next three.
+    /// Number of active accesses. Under the lock, as are `mode`, `first` and `last`.
     active: Cell<usize>,
-    /// The mode of the active ones.
+    /// The mode of the active accesses.
     mode: Cell<Mode>,
+    /// The first access that waits, or null.
     first: Cell<*const Entry>,
+    /// The last access that waits.
     last: Cell<*const Entry>,
-    /// A task that might have written it has panicked, or was stopped. Written before such a task
-    /// is done, and read by those that come after it.
+    /// Set if a task that might have written the object has panicked, or was stopped because an
+    /// object that it needs was lost. Written before the task is done, read by later tasks.
     failed: AtomicBool,
-    /// What cumulative writes have left, if there can be any.
+    /// The parts of cumulative writes, if the object can have any.
     pub(crate) parts: Option<NonNull<Parts>>,
 }
 
@@ -98,7 +99,7 @@ impl Core {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and the entry stays until it has left.
+    /// The caller holds the lock, and the entry stays valid until it has left.
     pub(crate) unsafe fn enter(&self, entry: &Entry, task: NonNull<Task>) -> bool {
         entry.task.set(task.as_ptr());
         entry.next.set(ptr::null());
@@ -106,7 +107,7 @@ impl Core {
             self.activate(entry.mode);
             return true;
         }
-        // SAFETY: what waits has not left.
+        // SAFETY: an access that waits has not left.
         match unsafe { self.last.get().as_ref() } {
             Some(last) => last.next.set(entry),
             None => self.first.set(entry),
@@ -115,22 +116,21 @@ impl Core {
         false
     }
 
-    /// Takes away an active access. `grant` is called for each one that becomes active, with its
-    /// task.
+    /// Removes an active access. Calls `grant` with the task of each access that becomes active.
     ///
     /// # Safety
     ///
     /// The caller holds the lock, and the access is active.
     pub(crate) unsafe fn leave(&self, mut grant: impl FnMut(NonNull<Task>)) {
         self.active.set(self.active.get() - 1);
-        // SAFETY: what waits has not left.
+        // SAFETY: an access that waits has not left.
         while let Some(entry) = unsafe { self.first.get().as_ref() } {
             if !self.admits(entry.mode) {
                 return;
             }
             self.activate(entry.mode);
             self.first.set(entry.next.get());
-            // SAFETY: it was set on entering.
+            // SAFETY: `enter` has set it.
             grant(unsafe { NonNull::new_unchecked(entry.task.get().cast_mut()) });
         }
         self.last.set(ptr::null());
@@ -151,9 +151,9 @@ impl Core {
         self.active.get() == 0 && self.first.get().is_null()
     }
 
-    /// Returns `true` if a task has failed that might have written it.
+    /// Returns `true` if a task that might have written the object has failed.
     pub(crate) fn has_failed(&self) -> bool {
-        // A task that comes after such a one knows that it is done, and this was written before.
+        // Relaxed: a later task has seen the failed one done, and this was written before.
         self.failed.load(Ordering::Relaxed)
     }
 

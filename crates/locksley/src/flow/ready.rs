@@ -1,4 +1,4 @@
-//! The tasks of a frame that are ready, by the worker that they had better run on.
+//! The ready tasks of a frame, by the worker that they preferably run on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use super::task::Task;
 
-/// A task that is ready. The first one in the order of the program is taken first.
+/// A ready task and its index. The first one in the order of the program is taken first.
 #[derive(Debug)]
 struct Ready(NonNull<Task>, usize);
 
@@ -35,9 +35,9 @@ type Heap = BinaryHeap<Reverse<Ready>>;
 /// Tasks that are ready and that no worker has taken. Under the frame's lock.
 #[derive(Debug, Default)]
 pub(crate) struct ReadyTasks {
-    /// Those without a hint.
+    /// Tasks without a hint.
     anywhere: Heap,
-    /// Those with a hint, by the index of the worker; empty while there was none.
+    /// Tasks with a hint, by the index of the worker; empty until the first such task.
     near: Vec<Heap>,
     count: usize,
 }
@@ -48,7 +48,7 @@ impl ReadyTasks {
     }
 
     pub(crate) fn push(&mut self, task: NonNull<Task>) {
-        // SAFETY: it is in the list, so it stays.
+        // SAFETY: the task is in the list, so it stays valid.
         let this = unsafe { task.as_ref() };
         let entry = Reverse(Ready(task, this.index));
         self.count += 1;
@@ -61,14 +61,14 @@ impl ReadyTasks {
         self.near[worker].push(entry);
     }
 
-    /// Takes the first task that `worker` had better run, or that may run anywhere.
+    /// Takes the first task whose hint is for `worker` or absent.
     pub(crate) fn pop_for(&mut self, worker: usize) -> Option<NonNull<Task>> {
         if self.is_empty() {
             return None;
         }
         let near = self.near.get(worker).and_then(|heap| heap.peek());
         let from_near = match (near, self.anywhere.peek()) {
-            // The smaller index is the greater one here.
+            // `Reverse`: the smaller index compares as the greater one.
             (Some(near), Some(other)) => near > other,
             (near, _) => near.is_some(),
         };
@@ -82,7 +82,7 @@ impl ReadyTasks {
         Some(task)
     }
 
-    /// Takes a task that another worker had better run: the first of the longest list.
+    /// Takes a task with a hint for another worker: the first one of the largest heap.
     pub(crate) fn pop_any(&mut self) -> Option<NonNull<Task>> {
         let heap = self.near.iter_mut().max_by_key(|heap| heap.len())?;
         let Reverse(Ready(task, _)) = heap.pop()?;

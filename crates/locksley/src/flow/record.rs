@@ -1,5 +1,5 @@
 //! Recording the tasks of a frame: each is a strand, and waits for the tasks that its accesses
-//! conflict with. Which worker ran it, and what was ready when, is left out.
+//! conflict with. The schedule (which worker ran a task, and when) is not recorded.
 
 use std::ptr::{self, NonNull};
 
@@ -23,13 +23,13 @@ impl Drop for Recording<'_> {
 }
 
 impl List {
-    /// Records the tasks until the result is dropped. For the owner, while no other worker knows of
-    /// the list.
+    /// Records the tasks until the result is dropped. Only the owner calls this, while no other
+    /// worker knows of the list.
     #[cold]
     pub(super) fn record<'a>(&'a self, worker: &'a Worker) -> Recording<'a> {
         let (mut histories, mut after) = (Histories::default(), Vec::new());
         let front = NonNull::new(self.front.load(Ordering::Relaxed));
-        // SAFETY: what is in the list stays.
+        // SAFETY: tasks in the list stay valid.
         let tasks = std::iter::successors(front, |task| unsafe { task.as_ref() }.next_of_own());
         let mut first = None;
         for task in tasks {
@@ -54,7 +54,7 @@ impl List {
         worker: Option<&Worker>,
         run: impl FnOnce() -> R,
     ) -> R {
-        // SAFETY: the graph stays while tasks of the list run.
+        // SAFETY: the graph stays valid while tasks of the list run.
         let graph = unsafe { self.record.load(Ordering::Relaxed).as_ref() };
         match (graph, worker) {
             (Some(graph), Some(worker)) => record::run_task(graph, worker, task.index, run),

@@ -1,14 +1,14 @@
 //! Cumulative writes: values that many tasks add to one object.
 //!
-//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything
-//! before it being done, adds to the object in place. Any other one adds into a *part* of its own,
-//! which it leaves with the object; the task that accesses the object next, in another mode or in
-//! place, folds the parts into it first, in the order of the program. So the values are combined in
-//! the order of the program, left to right, and only how they are grouped depends on the schedule:
-//! the operation must be associative, and need not be commutative.
+//! Tasks that cumulate into the same object may run at the same time. A task that runs in order,
+//! when everything before it is done, adds to the object in place. Any other one adds into a *part*
+//! of its own, which it leaves with the object; the task that accesses the object next, in another
+//! mode or in place, folds the parts into it first, in the order of the program. So the values are
+//! combined in the order of the program, left to right, and only their grouping depends on the
+//! schedule: the operation must be associative, and need not be commutative.
 //!
-//! If the operation panics while a part is folded, that counts as a panic of the task that has left
-//! the part, wherever it was folded.
+//! If the operation panics while a part is folded, that counts as a panic of the task that left the
+//! part, whichever task folds it.
 
 use std::ptr::NonNull;
 
@@ -17,9 +17,9 @@ use crate::task::job::{Payload, catch, discard};
 
 /// An associative operation by which values are cumulated.
 ///
-/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the
-/// values is that of the program. Floating-point addition is not associative to the last bit: its
-/// result may depend on the schedule by that much. An operation must not wait for tasks.
+/// `combine(combine(a, b), c)` must be equivalent to `combine(a, combine(b, c))`; the order of the
+/// values is that of the program. Floating-point addition is only approximately associative: the
+/// last bits of its result may depend on the schedule. An operation must not wait for tasks.
 ///
 /// ```
 /// use locksley::flow::{Reduce, flow};
@@ -44,7 +44,7 @@ use crate::task::job::{Payload, catch, discard};
 /// assert_eq!(best, (7, "Bob"));
 /// ```
 pub trait Reduce<T> {
-    /// Combines what there is, on the left, with a value, on the right.
+    /// Combines `into`, on the left, with `value`, on the right, and stores the result in `into`.
     fn combine(&self, into: &mut T, value: T);
 }
 
@@ -64,7 +64,7 @@ impl<T: std::ops::AddAssign> Reduce<T> for Sum {
     }
 }
 
-/// The access of a task that adds values to an object, and sees nothing of it.
+/// A task's reference to an object that it adds values to. It cannot read the object.
 #[derive(Debug)]
 pub struct Cumulative<'t, T, O> {
     sum: &'t mut Sink<T>,
@@ -76,10 +76,10 @@ impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
         Cumulative { sum, operation }
     }
 
-    /// Adds a value, behind those that this task has added before.
+    /// Adds a value, after those that this task has added before.
     pub fn add(&mut self, value: T) {
         match &mut *self.sum {
-            // SAFETY: its maker has exclusive access to the object.
+            // SAFETY: the task that `Sink::Object` was made for has exclusive access to the object.
             Sink::Object(object) => self.operation.combine(unsafe { object.as_mut() }, value),
             Sink::Part(Some(part)) => self.operation.combine(part, value),
             Sink::Part(empty) => *empty = Some(value),
@@ -87,19 +87,20 @@ impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
     }
 }
 
-// SAFETY: it stands for `&mut T` or a `T`.
+// SAFETY: a sink stands for `&mut T` or a `T`.
 unsafe impl<T: Send> Send for Sink<T> {}
 
-/// Where the values of one task go.
+/// Destination of the values of one task.
 #[derive(Debug)]
 pub enum Sink<T> {
-    /// The object itself: it is the task's turn.
+    /// The object itself: the task runs in order.
     Object(NonNull<T>),
-    /// A part.
+    /// A part; `None` before the first value.
     Part(Option<T>),
 }
 
-/// What a task has left: the index of the task, and how to fold it into the object, or to drop it.
+/// The part of one task: the task's index, and a closure that folds the part into the object
+/// (`true`) or drops it (`false`).
 struct Part {
     index: usize,
     fold: Box<dyn FnOnce(bool)>,
@@ -107,16 +108,16 @@ struct Part {
 
 /// The parts of one object.
 pub(crate) struct Parts {
-    /// Set if there are any. A task that may see the object knows that those before it are done,
-    /// and with them what they have stored here.
+    /// Set if there are parts. A task that has access to the object has seen those before it done,
+    /// so it sees what they have stored here.
     any: AtomicBool,
-    /// Set if the operation has panicked, so that something is missing in the object. Written
-    /// before `any` says that all is folded.
+    /// Set if the operation has panicked, so that the object is incomplete. Written before `any` is
+    /// cleared.
     broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
 
-/// A panic of the operation, and of which task.
+/// A panic of the operation: the index of the task that left the part, and the payload.
 pub(crate) type Broken = (usize, Payload);
 
 impl Parts {
@@ -132,8 +133,8 @@ impl Parts {
     ///
     /// # Safety
     ///
-    /// Object and operation stay, and are of one thread's concern only, when the parts are folded;
-    /// value and operation may be used by the thread that does it.
+    /// Object and operation stay valid until the parts are folded, and no other thread uses the
+    /// object then; value and operation may be used by the thread that folds.
     pub(crate) unsafe fn leave<T, O: Reduce<T>>(
         &self,
         index: usize,
@@ -143,24 +144,24 @@ impl Parts {
     ) {
         let fold: Box<dyn FnOnce(bool) + '_> = Box::new(move |wanted| {
             if wanted {
-                // SAFETY: says the caller.
+                // SAFETY: guaranteed by the caller.
                 unsafe { operation.as_ref().combine(&mut *object.as_ptr(), value) };
             }
         });
-        // SAFETY: what the closure borrows stays until the parts are folded, says the caller;
-        // `settle` folds or drops all of them before the frame is left.
+        // SAFETY: the caller guarantees that what the closure borrows stays valid until the parts
+        // are folded; `settle` folds or drops all of them before the frame ends.
         let fold: Box<dyn FnOnce(bool)> = unsafe { std::mem::transmute(fold) };
         let mut list = lock(&self.list);
         list.push(Part { index, fold });
         self.any.store(true, Ordering::Release);
     }
 
-    /// Folds the parts of all tasks before this one into the object. If the operation panics, the
-    /// rest of them is dropped.
+    /// Folds the parts of all tasks whose index is less than `before` into the object. If the
+    /// operation panics, drops the rest of them.
     ///
     /// # Safety
     ///
-    /// Those tasks are done, and every task that accesses the object has folded its parts.
+    /// Those tasks are done, and every task that accesses the object calls this first.
     #[inline]
     pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
         if self.any.load(Ordering::Acquire) {
@@ -170,14 +171,14 @@ impl Parts {
         }
     }
 
-    /// Returns `true` if something is missing in the object, of what was settled.
+    /// Returns `true` if the operation has panicked, so that the object is incomplete.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 
     #[cold]
     fn fold(&self, before: usize) -> Result<(), Broken> {
-        // Kept until they are folded: another reader must not see the object before.
+        // Held until the parts are folded: another reader must not see the object earlier.
         let mut list = lock(&self.list);
         list.sort_by_key(|part| part.index);
         let count = list.partition_point(|part| part.index < before);
@@ -197,7 +198,7 @@ impl Parts {
         result
     }
 
-    /// Drops what was left, and not folded.
+    /// Drops the parts that were not folded.
     pub(crate) fn abandon(&self) {
         for part in lock(&self.list).drain(..) {
             if let Err(payload) = catch(|| (part.fold)(false)) {

@@ -1,14 +1,14 @@
-//! A task: its state, and where its accesses are.
+//! A task: its state and its accesses.
 //!
 //! ```text
 //!   state   | WATCHED | DONE | CLAIMED |
 //! ```
 //!
-//! | field | who, when |
+//! | field | accessed by |
 //! |---|---|
 //! | state | any worker; see `engine` |
-//! | kind, entries, index, node, near | written before it is added to a list, read by all |
-//! | generation | written by the owner as it adds the task, read by all |
+//! | kind, entries, index, node, near | written before the task is added to a list, read by all |
+//! | generation | written by the owner when it adds the task, read by all |
 //! | next | written once by the owner, when it adds the next task; read by all |
 //! | waits | under the frame's lock |
 //!
@@ -23,59 +23,59 @@ use super::queue::Entry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Bits of a task's state. Nought: not begun, and not watched.
+/// Bits of a task's state. Zero: not begun, and not watched.
 pub(crate) const CLAIMED: usize = 1;
 pub(crate) const DONE: usize = 2;
 const WATCHED: usize = 4;
 
-/// How to run the tasks of one type.
+/// The function that runs the tasks of one type.
 pub(crate) struct Kind {
-    /// Runs the task, or only drops what is in it.
+    /// Runs the task, or, if the context is `stopped`, only drops its contents.
     pub(crate) run: unsafe fn(NonNull<Task>, &Context<'_>),
 }
 
-/// What a running task knows.
+/// The context that a task runs in.
 pub(crate) struct Context<'a> {
     pub(crate) list: &'a List,
     pub(crate) root: &'a Root,
     /// None in tests of the engine alone.
     pub(crate) worker: Option<&'a Worker>,
-    /// Set if everything is done that comes before it.
+    /// Set if all tasks before it are done.
     pub(crate) in_order: bool,
-    /// Set if it is to be dropped, and not to run.
+    /// Set if the task is to be dropped without running.
     pub(crate) stopped: bool,
     pub(crate) index: usize,
     pub(crate) node: usize,
 }
 
-/// Panic payload of a task whose input turns out to be lost.
+/// Panic payload of a task that cannot run because an object that it needs is lost.
 pub(crate) struct Bereft;
 
-/// The beginning of a task's record.
+/// The header of a task's record.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Task {
     state: AtomicUsize,
     pub(crate) kind: &'static Kind,
-    /// The next one in the order of the program; null until the owner adds it.
+    /// The next task in the order of the program; null until the owner adds it.
     next: AtomicPtr<Task>,
     /// Its accesses, in its record.
     entries: NonNull<[Entry]>,
     pub(crate) index: usize,
-    /// Its number in the picture of the whole, if one is drawn.
+    /// Its number in the flow's picture, if one is drawn.
     pub(crate) node: usize,
-    /// How many of its accesses are not active yet. Under the lock.
+    /// Number of its accesses that are not active yet. Under the lock.
     pub(crate) waits: Cell<u32>,
-    /// The index of the worker that it had better run on, or [`ANYWHERE`].
+    /// Index of the worker that it preferably runs on, or [`ANYWHERE`].
     near: u16,
-    /// Which of the frame's two generations it is of.
+    /// Index of its generation in the frame: 0 or 1.
     pub(crate) generation: Cell<u8>,
 }
 
-/// Stands for no worker.
+/// No preferred worker.
 const ANYWHERE: u16 = u16::MAX;
 
-// With the state and the pointers in front of it, one cache line.
+// A task fits into a cache line.
 const _: () = assert!(cfg!(loom) || size_of::<Task>() <= 64);
 
 impl std::fmt::Debug for Kind {
@@ -99,50 +99,50 @@ impl Task {
         }
     }
 
-    /// Sets the worker that the task had better run on. Before it is added to a list.
+    /// Sets the worker that the task preferably runs on. Called before it is added to a list.
     pub(crate) fn set_near(&mut self, worker: usize) {
         self.near = u16::try_from(worker).unwrap_or(ANYWHERE);
     }
 
-    /// The worker that the task had better run on.
+    /// Returns the worker that the task preferably runs on.
     pub(crate) fn near(&self) -> Option<usize> {
         (self.near != ANYWHERE).then_some(usize::from(self.near))
     }
 
-    /// The task that was added after this one, for any worker.
+    /// Returns the task that was added after this one. Any worker may call this.
     pub(crate) fn next(&self) -> Option<NonNull<Task>> {
         NonNull::new(self.next.load(Ordering::Acquire)) // [E7]
     }
 
-    /// The same for the owner, which has added it.
+    /// [`next`](Task::next) for the owner, which has added the tasks itself.
     #[inline]
     pub(crate) fn next_of_own(&self) -> Option<NonNull<Task>> {
         NonNull::new(self.next.load(Ordering::Relaxed))
     }
 
-    /// Adds a task after this one. For the owner, once.
+    /// Adds a task after this one. The owner calls this, once per task.
     #[inline]
     pub(crate) fn link(&self, next: NonNull<Task>) {
         self.next.store(next.as_ptr(), Ordering::Release); // [E6]
     }
 
-    /// Returns `true` if the task is done. What it wrote is visible then.
+    /// Returns `true` if the task is done. Its writes are visible then.
     pub(crate) fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) & DONE != 0 // [E2]
     }
 
-    /// Says where the accesses are. Before it is added to a list.
+    /// Sets the list of accesses. Called before the task is added to a list.
     pub(crate) fn set_entries(&mut self, entries: NonNull<[Entry]>) {
         self.entries = entries;
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
-        // SAFETY: they are in the task's record, which stays until its frame is left or begins
-        // anew.
+        // SAFETY: they are in the task's arena, which stays until its frame ends or clears it.
         unsafe { self.entries.as_ref() }
     }
 
-    /// Claims the task, whose turn it is, for the owner. If it cannot, the task is watched.
+    /// Claims the task for the owner, when all tasks before it are done. Returns `false` if the
+    /// task is watched.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
         self.state
@@ -156,7 +156,7 @@ impl Task {
         self.state.swap(DONE, Ordering::Release) & WATCHED != 0 // [E1]
     }
 
-    /// Watches the task. Returns its state before.
+    /// Marks the task as watched, unless it is done. Returns its previous state.
     pub(crate) fn watch(&self) -> usize {
         let state = self.state.load(Ordering::Acquire); // [E2]
         if state & DONE != 0 {

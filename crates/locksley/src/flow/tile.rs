@@ -1,4 +1,4 @@
-//! Pieces of an array as objects of their own.
+//! Objects that are pieces of a slice or tiles of a matrix.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,23 +8,24 @@ use std::ptr::NonNull;
 use super::{Flow, Object};
 
 impl<'f> Flow<'f, '_> {
-    /// Makes an object of each piece of a slice. All are `length` long, but for the last one
-    /// perhaps.
+    /// Makes an object of each piece of a slice. All pieces have `length` elements, except that the
+    /// last one may be shorter.
     ///
     /// # Panics
     ///
-    /// If `length` is nought.
+    /// If `length` is zero.
     pub fn tiles<T: Send>(&'f self, slice: &'f mut [T], length: usize) -> Vec<Object<'f, [T]>> {
         let pieces = slice.chunks_mut(length);
         pieces.map(|piece| self.object(piece)).collect()
     }
 
     /// Makes an object of each tile of a matrix that lies in a slice row by row, `columns` elements
-    /// each. Tiles are `height` by `width`, but for those at the lower and right edges perhaps.
+    /// each. Tiles are `height` by `width`, except that those at the lower and right edges may be
+    /// smaller.
     ///
     /// # Panics
     ///
-    /// If the slice is no whole number of rows, or one of the numbers is nought.
+    /// If the slice is not a whole number of rows, or one of the numbers is zero.
     ///
     /// ```
     /// let mut matrix = vec![1; 5 * 4];
@@ -54,7 +55,7 @@ impl<'f> Flow<'f, '_> {
         for top in (0..rows).step_by(height) {
             for left in (0..columns).step_by(width) {
                 tiles.push(self.value(Tile {
-                    // SAFETY: row and column are inside of the matrix.
+                    // SAFETY: row and column are inside the matrix.
                     first: unsafe { start.add(top * columns + left) },
                     rows: height.min(rows - top),
                     columns: width.min(columns - left),
@@ -80,17 +81,17 @@ pub struct Grid<'f, T> {
 }
 
 impl<'f, T> Grid<'f, T> {
-    /// How many rows of tiles there are.
+    /// Returns the number of rows of tiles.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns of tiles there are.
+    /// Returns the number of columns of tiles.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The tile in a row and a column.
+    /// Returns the tile in a row and a column.
     ///
     /// # Panics
     ///
@@ -106,71 +107,70 @@ impl<'f, T> Grid<'f, T> {
     }
 }
 
-/// A piece of a matrix, as a task sees it. See [`Flow::grid`].
+/// A tile of a matrix, as a task sees it. See [`Flow::grid`].
 pub struct Tile<'f, T> {
     first: NonNull<T>,
     rows: usize,
     columns: usize,
-    /// From one row to the next.
+    /// Number of elements from the start of one row to the next.
     stride: usize,
     matrix: PhantomData<&'f mut [T]>,
 }
 
-// SAFETY: it stands for `&mut` to its elements, which no other tile has.
+// SAFETY: a tile stands for `&mut` to its elements, which no other tile has.
 unsafe impl<T: Send> Send for Tile<'_, T> {}
-// SAFETY: as above; what is shared gives out `&T` only.
+// SAFETY: as above; a shared tile gives out only `&T`.
 unsafe impl<T: Sync> Sync for Tile<'_, T> {}
 
 impl<T> Tile<'_, T> {
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
     fn place(&self, row: usize) -> NonNull<T> {
         assert!(row < self.rows, "there is no row {row} among {}", self.rows);
-        // SAFETY: the row is inside of the tile, and that inside of the matrix.
+        // SAFETY: the row is inside the tile, and the tile inside the matrix.
         unsafe { self.first.add(row * self.stride) }
     }
 
-    /// A row.
+    /// Returns a row.
     ///
     /// # Panics
     ///
     /// If there is no such row.
     #[inline]
     pub fn row(&self, row: usize) -> &[T] {
-        // SAFETY: a row of the tile is so long, and the tile is shared as long as the row.
+        // SAFETY: a row of the tile has `columns` elements; the result borrows the tile as shared.
         unsafe { NonNull::slice_from_raw_parts(self.place(row), self.columns).as_ref() }
     }
 
-    /// A row, to write.
+    /// Returns a row, to write.
     ///
     /// # Panics
     ///
     /// If there is no such row.
     #[inline]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        // SAFETY: a row of the tile is so long, and the tile is borrowed as long as the row.
+        // SAFETY: a row of the tile has `columns` elements; the result borrows the tile as mutable.
         unsafe { NonNull::slice_from_raw_parts(self.place(row), self.columns).as_mut() }
     }
 
-    /// Two different rows: one to write, one to read.
+    /// Returns two different rows: one to write, one to read.
     ///
     /// # Panics
     ///
-    /// If there are no such rows, or they are the same.
+    /// If one of the rows does not exist, or they are the same.
     #[inline]
     pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [T], &[T]) {
         assert!(write != read, "row {write} cannot be written and read");
         let (write, read) = (self.place(write), self.place(read));
-        // SAFETY: two rows of the tile have nothing in common, and it is borrowed as long as they
-        // are.
+        // SAFETY: different rows of the tile are disjoint; both results borrow the tile as mutable.
         unsafe {
             (
                 NonNull::slice_from_raw_parts(write, self.columns).as_mut(),

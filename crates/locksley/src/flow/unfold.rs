@@ -1,4 +1,4 @@
-//! The graph that a flow unfolds, as a picture.
+//! Pictures of a flow: the graph of the tasks that it has forked, and their timeline.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::machine::clock::Instant;
 use crate::sync::{Mutex, lock};
 use crate::task::cancel::CancelToken;
 
-/// [`flow`](super::flow) that draws what it unfolds: as a graph, and as a
+/// [`flow`](super::flow) that also returns a picture of its tasks: as a graph, and as a
 /// [timeline](Unfolded::trace). The [guide](crate::guide::dataflow) has an example.
 pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
 where
@@ -31,16 +31,16 @@ where
     })
 }
 
-/// What was forked while a flow ran: its tasks, which of them waited for which, and who forked
-/// whom.
+/// The tasks that were forked while a flow ran, which of them waited for which, and which task
+/// forked which.
 ///
-/// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has
+/// Made by [`drawn`](super::drawn); displays as a graph for Graphviz (`dot -Tsvg`). A task that has
 /// forked tasks is a box around them. An arrow leads from a task to one that has to come after it
 /// because of an object.
 #[derive(Clone, Debug)]
 pub struct Unfolded {
     nodes: Vec<Node>,
-    /// When it began, in microseconds since 1970.
+    /// When the flow began, in microseconds since 1970.
     origin: Option<u64>,
 }
 
@@ -52,20 +52,20 @@ struct Ran {
     to: f64,
 }
 
-/// The process of a flow's [`trace`](Unfolded::trace).
+/// Id of the process in a flow's [`trace`](Unfolded::trace).
 const PROCESS: u32 = 1;
 
-/// The name and category of the arrows there.
+/// Name and category of the arrows in a flow's trace.
 const DEPENDENCY: &str = "dependency";
 
 #[derive(Clone, Debug)]
 struct Node {
     label: Option<String>,
-    /// Who has forked it. The body, which is the first node, is its own.
+    /// The task that forked this one. The body, which is the first node, is its own parent.
     parent: usize,
-    /// What it waits for.
+    /// The tasks that it waits for.
     after: Vec<usize>,
-    /// Not of the body, nor of a task that was stopped.
+    /// `None` for the body, and for tasks that did not run.
     ran: Option<Ran>,
 }
 
@@ -81,15 +81,15 @@ impl Node {
 }
 
 impl Unfolded {
-    /// How many tasks were forked.
+    /// Returns the number of tasks that were forked.
     #[must_use]
     pub fn tasks(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the
-    /// order of the program, from 1 on; those of different bodies in the order in which they were
-    /// forked.
+    /// Returns the arrows: pairs of task numbers, of which the second waits for the first. The
+    /// tasks of one body are numbered in the order of the program, from 1 on; those of different
+    /// bodies in the order in which they were forked.
     #[must_use]
     pub fn edges(&self) -> Vec<(usize, usize)> {
         let numbered = self.nodes.iter().enumerate();
@@ -98,9 +98,9 @@ impl Unfolded {
             .collect()
     }
 
-    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to
-    /// wait for another. It can be [merged](Trace::merge) with what the pool noted
-    /// ([`Pool::take_trace`](crate::Pool::take_trace)).
+    /// Returns the picture as a timeline: which worker ran which task when, with an arrow between
+    /// two tasks of which one had to wait for the other. It can be [merged](Trace::merge) with the
+    /// pool's trace ([`Pool::take_trace`](crate::Pool::take_trace)).
     ///
     /// ```
     /// let ((), picture) = locksley::flow::drawn(|f| {
@@ -138,15 +138,15 @@ impl Unfolded {
         trace
     }
 
-    /// The tasks that have run, with their numbers.
+    /// Returns the tasks that have run, with their numbers.
     fn runs(&self) -> impl Iterator<Item = (usize, &Node, Ran)> {
         let numbered = self.nodes.iter().enumerate();
         numbered.filter_map(|(number, node)| Some((number, node, node.ran?)))
     }
 
     fn write_inside(&self, f: &mut fmt::Formatter<'_>, children: &[Vec<usize>]) -> fmt::Result {
-        // What is still to be written: tasks, and the ends of boxes. A deep nest must not take a
-        // deep stack.
+        // Work list of tasks and ends of boxes (`None`), so that deep nesting cannot overflow the
+        // stack.
         let mut left: Vec<Option<usize>> = children[0].iter().rev().map(|&n| Some(n)).collect();
         while let Some(next) = left.pop() {
             let Some(number) = next else {
@@ -167,7 +167,7 @@ impl Unfolded {
     }
 }
 
-/// From inside of a task that has run, at its end, to the beginning of one that waited for it.
+/// Draws an arrow from just inside the end of a task to the beginning of one that waited for it.
 fn draw_arrow(trace: &mut Trace, before: Ran, after: Ran) {
     // Both ends are pushed together, so this is unique.
     let id = trace.events.len() as u64;
@@ -189,7 +189,7 @@ fn draw_arrow(trace: &mut Trace, before: Ran, after: Ran) {
     });
 }
 
-/// A label, or a number in its place.
+/// A label in quotes, or a task's number if there is no label.
 pub(crate) struct Quoted<'a>(pub(crate) Option<&'a str>, pub(crate) usize);
 
 impl fmt::Display for Quoted<'_> {
@@ -227,7 +227,7 @@ impl fmt::Display for Unfolded {
     }
 }
 
-/// The picture while it is drawn.
+/// The picture while the flow runs.
 #[derive(Debug)]
 pub(crate) struct Sketch {
     drawing: Mutex<Drawing>,
@@ -244,10 +244,10 @@ struct Drawing {
 /// The accesses to an object that later ones wait for.
 #[derive(Debug, Default)]
 struct History {
-    /// The group that the newest access is one of.
+    /// The group of agreeing accesses that the newest access belongs to.
     newest: Vec<usize>,
     mode: Option<Mode>,
-    /// The group before.
+    /// The previous group.
     older: Vec<usize>,
 }
 
@@ -264,7 +264,7 @@ impl History {
     }
 }
 
-/// What tasks wait for, which are entered in the order of the program.
+/// Computes which tasks each task waits for. Tasks are entered in the order of the program.
 #[derive(Debug, Default)]
 pub(crate) struct Histories<K>(HashMap<K, History>);
 
@@ -306,7 +306,7 @@ impl Sketch {
         self.start.elapsed().as_nanos() as f64 / 1e3
     }
 
-    /// Runs a task, and notes when and where.
+    /// Runs a task, and notes when it ran and on which worker.
     pub(crate) fn timed<R>(&self, number: usize, worker: usize, run: impl FnOnce() -> R) -> R {
         let from = self.now();
         let result = run();
@@ -319,7 +319,7 @@ impl Sketch {
         result
     }
 
-    /// Draws a task that `parent` forks. Its number.
+    /// Adds a task that `parent` forks. Returns its number.
     pub(crate) fn note(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
         let mut drawing = lock(&self.drawing);
         let number = drawing.nodes.len();

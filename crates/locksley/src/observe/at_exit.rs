@@ -1,6 +1,6 @@
-//! What a pool leaves behind when the program ends: statistics, timeline, profile, recording.
+//! Output when the program ends: statistics, timeline, profile, recording.
 //!
-//! Every pool that is built leaves an observer here, if a variable of the environment asks for it.
+//! Every pool that is built leaves an observer here, if an environment variable asks for output.
 //! When the process exits, by returning from `main` or by `exit`, the C library calls back, and the
 //! results are written. A program that is killed or aborts writes nothing.
 
@@ -38,22 +38,22 @@ unsafe fn atexit(_handler: extern "C" fn()) -> c_int {
     1
 }
 
-/// The most pools that are kept, since an observer keeps its pool in memory.
+/// Maximum number of pools that are kept, since an observer keeps its pool in memory.
 const MOST: usize = 16;
 
-/// The entries of each thread in a timeline: 2 megabytes.
+/// Number of entries of each worker in a timeline: 2 MiB.
 const ENTRIES: usize = 1 << 17;
 
-/// How long a step of a recorded graph is.
+/// Length of a step of a recorded graph.
 const STEP: Duration = Duration::from_nanos(200);
 
 /// A forked process reports its own pools only.
 static POOLS: PerProcess<Mutex<Pools>> = PerProcess::new();
 
-/// Whether the C library calls back at exit.
+/// Set once [`write_all`] is registered with the C library.
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// The process that asked for it.
+/// Number of the process that has registered it.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ struct Pools {
     others: usize,
 }
 
-/// Has a pool note what is to be written at the end, unless it does so already.
+/// Makes a pool note what is to be written at the end, unless it does so already.
 pub(crate) fn prepare(config: &mut Config) {
     let outputs = Outputs::wanted();
     if outputs.trace.is_some() && config.tracing.is_none() {
@@ -88,7 +88,7 @@ pub(crate) fn keep(pool: &crate::Pool) {
         pools.others += 1;
         return;
     }
-    // A forked process has its parent's handlers.
+    // A forked process inherits its parent's handlers.
     if !REGISTERED.swap(true, Ordering::Relaxed) {
         FIRST.store(std::process::id() as usize, Ordering::Relaxed);
         // SAFETY: the function does not unwind, and is there as long as the process: a library that
@@ -99,7 +99,7 @@ pub(crate) fn keep(pool: &crate::Pool) {
     pools.kept.push((name, pool.observer()));
 }
 
-/// Writes what was asked for. No panic leaves it, and the thread's own variables may be gone.
+/// Writes what was asked for. It does not unwind, and thread-local variables may be gone.
 extern "C" fn write_all() {
     // A thread that builds a pool while the process ends may hold the lock for ever.
     let Some(Ok(pools)) = POOLS.get().map(Mutex::try_lock) else {
@@ -190,8 +190,8 @@ fn save(variable: &str, file: &OsString, text: &str) {
     }
 }
 
-/// The name of a file with this number for each `%p`, if there is one. Searching for a character
-/// takes much less code than searching for a string.
+/// Returns the name of a file with each `%p` replaced by a number, if there is one. Searching for a
+/// character takes much less code than searching for a string.
 fn with_number(name: &str, number: &str) -> Option<String> {
     let mut parts = name.split('%');
     let (mut numbered, mut found) = (parts.next()?.to_owned(), false);

@@ -1,4 +1,4 @@
-//! What a pool is doing right now: for a person, or a watchdog, who wonders why nothing moves.
+//! Snapshots of what a pool is doing, for the diagnosis of programs that seem to hang.
 
 use std::fmt;
 
@@ -42,18 +42,18 @@ impl fmt::Display for WorkerActivity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerState {
-    /// The worker's index. Spares come behind the workers.
+    /// The worker's index. Spares come after the workers.
     pub index: usize,
     /// What it does.
     pub activity: WorkerActivity,
-    /// The join, scope or task that it waits for, outermost first: an address that tells one from
-    /// another. Workers that run a part of one list it in `runs`.
+    /// The joins, scopes and tasks that it waits for, outermost first, as addresses that tell them
+    /// apart. Workers that run a part of one of them list it in `runs`.
     pub waits_for: Vec<usize>,
-    /// The joins, scopes and tasks of which it runs a part, outermost first.
+    /// The joins, scopes and tasks of which it runs a part, outermost first, as addresses.
     pub runs: Vec<usize>,
-    /// How many jobs lie in its own queues.
+    /// Number of jobs in its own queues.
     pub queued: usize,
-    /// How many jobs that only it may run lie there for it.
+    /// Number of waiting jobs that only this worker may run.
     pub targeted: usize,
 }
 
@@ -61,15 +61,15 @@ pub struct WorkerState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolState {
-    /// Its workers, and behind them the spares that have been started.
+    /// Its workers, and after them the spares that have been started.
     pub workers: Vec<WorkerState>,
-    /// How many jobs lie in the pool's own queue.
+    /// Number of jobs in the pool's own queue.
     pub queued: usize,
-    /// How many workers are counted as blocked, so that spares take their places.
+    /// Number of workers that are counted as blocked, so that spares take their places.
     pub blocked: usize,
-    /// How many spares are awake.
+    /// Number of spares that are awake.
     pub spares_awake: usize,
-    /// The pool is being dropped, and finishes what was spawned.
+    /// Set while the pool is being dropped, and finishes the spawned tasks.
     pub closing: bool,
 }
 
@@ -104,14 +104,14 @@ impl WorkerState {
         } else if worker.is_blocked() {
             WorkerActivity::Blocked
         } else if waits || worker.is_asleep() {
-            // A job that sleeps waits, in `block_on` for one.
+            // A worker that sleeps inside of a job waits, for example in `block_on`.
             WorkerActivity::Waiting
         } else if inside {
             WorkerActivity::Running
         } else {
             WorkerActivity::Searching
         };
-        // Tasks that no caller waits for are told from nothing.
+        // Tasks that no caller waits for have no address of their own.
         runs.retain(|&group| group != GroupId::NONE.0);
         WorkerState {
             index: worker.index(),
@@ -124,7 +124,7 @@ impl WorkerState {
     }
 }
 
-/// Names of groups: the letters in the order in which the groups are first mentioned.
+/// Names of groups: numbers in the order in which the groups are first mentioned.
 struct Names(Vec<usize>);
 
 impl Names {

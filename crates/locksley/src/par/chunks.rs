@@ -43,12 +43,12 @@ pub struct Windows<'s, T> {
     size: usize,
 }
 
-/// Where the chunk of this number begins, in a slice of this length.
+/// Returns where the chunk with number `chunk` begins, in a slice of length `len`.
 fn start_of(chunk: usize, size: usize, len: usize) -> usize {
     chunk.checked_mul(size).map_or(len, |start| start.min(len))
 }
 
-/// What is left of a slice without its last items that do not fill a chunk.
+/// Returns the length of a slice without the last items that do not fill a chunk.
 fn whole_chunks(len: usize, size: usize) -> usize {
     len / size * size
 }
@@ -60,8 +60,8 @@ impl<'s, T> Windows<'s, T> {
     }
 }
 
-/// Implements a kind of chunks: how the slice is borrowed, how it is split, and how many of its
-/// items are in chunks.
+/// Implements a kind of chunks, given the slice's type, the methods that split it and make chunks,
+/// and the number of items that are in chunks.
 macro_rules! chunks {
     ($name:ident, $slice:ty, $split:ident, $adaptor:ident, $used:expr) => {
         impl<'s, T> $name<'s, T> {
@@ -121,7 +121,7 @@ chunks!(
 );
 
 impl<'s, T> Windows<'s, T> {
-    /// The slice that has the first `count` windows.
+    /// Returns the slice that has the first `count` windows.
     fn first(&self, count: usize) -> &'s [T] {
         if count == 0 {
             return &[];

@@ -2,8 +2,8 @@
 
 /// Returns a count that grows by one to four every nanosecond.
 ///
-/// On x86-64 this is the time stamp counter, which takes a third of the time of a system clock; the
-/// blocks' lengths are rules of thumb, and need no exact unit. Elsewhere it is the system's clock.
+/// On x86-64 this is the time stamp counter, which takes a third of the time of a system clock.
+/// Block lengths are rules of thumb, and need no exact unit. Elsewhere it is the system's clock.
 #[inline(always)]
 pub(super) fn ticks() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

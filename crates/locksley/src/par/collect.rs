@@ -1,4 +1,4 @@
-//! Collecting into vectors: in order, and in one allocation where the length is known.
+//! Ends that collect into vectors: in order, and in one allocation where the length is known.
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -16,9 +16,9 @@ where
     S: Split + Send,
     P: Pipe<S::Item>,
 {
-    /// Collects the items in order. If each item of the source gives one, they are written where
-    /// they belong, into one allocation; otherwise each piece has a vector of its own, and they are
-    /// put together in the end.
+    /// Collects the items in order. If each item of the source gives exactly one, they are written
+    /// directly to their positions in one allocation; otherwise each piece has a vector of its own,
+    /// and these are concatenated in the end.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -52,8 +52,8 @@ where
         (concatenate(yes), concatenate(no))
     }
 
-    /// Collects pairs into two vectors, in order; as [`collect`](Par::collect) does, into one
-    /// allocation each where the length is known.
+    /// Collects pairs into two vectors, in order. Like [`collect`](Par::collect), it makes one
+    /// allocation for each where the length is known.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// Collects the items in order, which no way of splitting changes.
+/// Collects the items in order. The splits do not affect the result, so the mode does not matter.
 pub(super) fn into_vec<S, P>(source: S, pipe: &P) -> Vec<P::Out>
 where
     S: Split + Send,
@@ -98,17 +98,18 @@ where
     items
 }
 
-/// Memory for so many items, each of which is written once.
+/// Memory for `len` items, each of which is written once.
 pub(super) struct Place<T> {
     start: *mut T,
     len: usize,
 }
 
-// SAFETY: pieces of a loop write to disjoint parts of it, and what they write can be sent.
+// SAFETY: pieces of a loop write to disjoint parts of the memory, and the items can be sent.
 unsafe impl<T: Send> Sync for Place<T> {}
 
 impl<T> Place<T> {
-    /// The first `len` items of a vector that has room for them. It must outlive the place.
+    /// Returns the memory of the first `len` items of a vector that has room for them. The vector
+    /// must outlive the result.
     pub(super) fn of(items: &mut Vec<T>, len: usize) -> Place<T> {
         assert!(items.capacity() >= len);
         Place {
@@ -118,14 +119,14 @@ impl<T> Place<T> {
     }
 }
 
-/// A row of items that a piece has written, and that is dropped with it unless it is released.
+/// A row of items that a piece has written. It is dropped with the piece unless it is released.
 pub(super) struct Written<T> {
     start: *mut T,
     len: usize,
     items: PhantomData<T>,
 }
 
-// SAFETY: the items belong to this row alone.
+// SAFETY: the row owns its items.
 unsafe impl<T: Send> Send for Written<T> {}
 
 impl<T> Written<T> {
@@ -137,7 +138,7 @@ impl<T> Written<T> {
         }
     }
 
-    /// Leaves the items where they are, to the owner of the memory.
+    /// Leaves the items to the owner of the memory.
     fn release(self) {
         let _ = ManuallyDrop::new(self);
     }
@@ -150,8 +151,8 @@ impl<T> Written<T> {
         );
         assert!(len == 0 || (items.is_empty() && ptr::eq(self.start, items.as_ptr())));
         self.release();
-        // SAFETY: the vector's first `len` items were written, and `release` has given up the only
-        // claim to them.
+        // SAFETY: the vector's first `len` items were written, and `release` has given up the
+        // ownership of them.
         unsafe { items.set_len(len) };
     }
 }
@@ -166,7 +167,7 @@ impl<T> Drop for Written<T> {
     }
 }
 
-/// Adds to a row's length what was counted, also if a panic ends the count.
+/// Adds the count of written items to a row's length, even if a panic ends the count.
 struct Counting<'r> {
     len: &'r mut usize,
     count: usize,
@@ -179,8 +180,8 @@ impl Drop for Counting<'_> {
 }
 
 impl<T> Place<T> {
-    /// The memory for the items `from` to `to`, which come behind those of a row, and a counter for
-    /// those that are written to it in order.
+    /// Returns the memory for the items `from..to`, which follow those of a row, and a counter for
+    /// the items that are written to it in order.
     #[inline]
     fn slots<'r>(
         &'r self,
@@ -189,19 +190,19 @@ impl<T> Place<T> {
         to: usize,
     ) -> (&'r mut [MaybeUninit<T>], Counting<'r>) {
         assert!(from <= to && to <= self.len, "no item is beyond the end");
-        // SAFETY: inside of the memory, or just behind it.
+        // SAFETY: inside the memory, or just past its end.
         let start = unsafe { self.start.add(from) };
         if row.len == 0 {
             row.start = start;
         }
-        // SAFETY: the row was written in this memory, so that this is one past its last item.
+        // SAFETY: the row was written in this memory, so this is one past its last item.
         let end = unsafe { row.start.add(row.len) };
         assert!(
             size_of::<T>() == 0 || ptr::eq(end, start),
             "a `Split` must have as many items as it says"
         );
-        // SAFETY: the driver runs every position once, so this part of the memory is this block's
-        // alone; nothing in it counts as an item yet.
+        // SAFETY: the driver runs every position once, so this part of the memory belongs to this
+        // block alone; nothing in it counts as an item yet.
         let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), to - from) };
         let len = &mut row.len;
         (slots, Counting { len, count: 0 })
@@ -218,7 +219,7 @@ impl<T: Send> End<T> for Place<T> {
     #[inline]
     fn feed(&self, acc: &mut Written<T>, from: usize, to: usize, items: impl Iterator<Item = T>) {
         let (slots, mut row) = self.slots(acc, from, to);
-        // The slots first: without one, no item is taken.
+        // Slots first: without a slot, `zip` takes no item.
         for (slot, item) in slots.iter_mut().zip(items) {
             slot.write(item);
             row.count += 1;
@@ -238,12 +239,13 @@ impl<T: Send> End<T> for Place<T> {
             left.len += right.len;
             right.release();
         }
-        // Otherwise items are missing in between: the right ones are dropped, and the length tells.
+        // Otherwise items are missing in between: `right` is dropped, and `hand_over` finds the
+        // wrong length.
         left
     }
 }
 
-/// Both items of a pair where they belong.
+/// Writes both items of a pair to their positions.
 impl<A: Send, B: Send> End<(A, B)> for (Place<A>, Place<B>) {
     type Acc = (Written<A>, Written<B>);
 
@@ -274,7 +276,7 @@ impl<A: Send, B: Send> End<(A, B)> for (Place<A>, Place<B>) {
     }
 }
 
-/// Collects what each piece has into a vector of its own.
+/// Collects the items of each piece into a vector of its own.
 pub(super) struct Append;
 
 impl<T: Send> End<T> for Append {
@@ -300,7 +302,7 @@ impl<T: Send> End<T> for Append {
     }
 }
 
-/// Puts the vectors of the pieces together. A single one is the result as it is.
+/// Concatenates the vectors of the pieces. A single one is returned as it is.
 pub(super) fn concatenate<T>(mut parts: Vec<Vec<T>>) -> Vec<T> {
     if parts.len() <= 1 {
         return parts.pop().unwrap_or_default();
@@ -331,7 +333,7 @@ fn append_both<A, B>(mut left: Both<A, B>, mut right: Both<A, B>) -> Both<A, B> 
     left
 }
 
-/// Sorts the items into two vectors, each in order.
+/// Separates the items into two vectors, each in order.
 pub(super) struct Partition<F>(pub(super) F);
 
 impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {

@@ -1,4 +1,4 @@
-//! Sources made of sources: pairs, one after the other, backwards, strided.
+//! Sources made of other sources: zipped, chained, reversed, strided.
 
 use std::iter;
 use std::ops::Range;
@@ -14,12 +14,12 @@ pub struct Zip<A, B> {
 }
 
 impl<A: Split, B: Split> Zip<A, B> {
-    /// Pairs two sequences, as many items as both have.
+    /// Pairs two sequences, up to the end of the shorter one.
     pub(super) fn new(a: A, b: B) -> Zip<A, B> {
         let len = a.len().min(b.len());
         let (a, surplus_a) = a.split_at(len);
         let (b, surplus_b) = b.split_at(len);
-        // By name: if a destructor panics, what is kept is dropped too.
+        // Explicit drop: if a destructor panics, the kept items are dropped too.
         drop((surplus_a, surplus_b));
         Zip { a, b }
     }
@@ -147,7 +147,7 @@ impl<S: SplitBack> Split for Rev<S> {
     }
 }
 
-/// The first of every few items: see [`Par::step_by`](crate::par::Par::step_by).
+/// The first of every `step` items: see [`Par::step_by`](crate::par::Par::step_by).
 #[derive(Clone, Debug)]
 pub struct StepBy<S> {
     source: S,
@@ -160,7 +160,7 @@ impl<S: Split> StepBy<S> {
         StepBy { source, step }
     }
 
-    /// How many items of the source the first `len` steps cover.
+    /// Returns the number of items of the source that the first `len` steps cover.
     fn covered(&self, len: usize) -> usize {
         let all = self.source.len();
         len.checked_mul(self.step).map_or(all, |end| end.min(all))

@@ -1,4 +1,4 @@
-//! How a loop begins: the traits with `par`, `par_mut` and `into_par`.
+//! The traits that begin a loop, with `par`, `par_mut` and `into_par`.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,7 +9,7 @@ use crate::par::split::Split;
 use crate::par::tiles::TilesMut;
 use crate::par::vec::VecPiece;
 
-/// What can be looped over by value: vectors, ranges, slices, every [`Split`], and loops
+/// Types that can be looped over by value: vectors, ranges, slices, every [`Split`], and loops
 /// themselves.
 ///
 /// ```
@@ -20,10 +20,10 @@ use crate::par::vec::VecPiece;
 /// assert_eq!((0..10_u8).into_par().max(), Some(9));
 /// ```
 pub trait IntoPar: Sized {
-    /// What the loop runs over.
+    /// The source of the loop.
     type Source: Split;
 
-    /// The stages that the loop has already.
+    /// The stages that the loop already has.
     type Pipe;
 
     /// Begins a loop.
@@ -72,7 +72,7 @@ impl<'s, T> IntoPar for &'s mut Vec<T> {
     }
 }
 
-/// What can be looped over by reference: slices, and all that dereferences to one; ranges.
+/// Types that can be looped over by reference: slices, types that dereference to one, and ranges.
 ///
 /// ```
 /// use locksley::prelude::*;
@@ -82,7 +82,7 @@ impl<'s, T> IntoPar for &'s mut Vec<T> {
 /// assert_eq!((1..4).par().sum::<i32>(), 6);
 /// ```
 pub trait AsPar {
-    /// What the loop runs over.
+    /// The source of the loop.
     type Source<'a>: Split
     where
         Self: 'a;
@@ -145,7 +145,7 @@ where
 /// assert_eq!(sums, [3, 7]);
 /// ```
 pub trait ParSlice {
-    /// What the slice consists of.
+    /// The type of the items.
     type Item;
 
     /// Begins a loop over mutable references.
@@ -173,7 +173,7 @@ pub trait ParSlice {
     /// If `size` is 0.
     fn par_chunks(&self, size: usize) -> Par<Chunks<'_, Self::Item>>;
 
-    /// Begins a loop over chunks of exactly `size` items. What is left over is left out.
+    /// Begins a loop over chunks of exactly `size` items. Remaining items are left out.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -201,7 +201,7 @@ pub trait ParSlice {
     /// If `size` is 0.
     fn par_chunks_mut(&mut self, size: usize) -> Par<ChunksMut<'_, Self::Item>>;
 
-    /// Begins a loop over mutable chunks of exactly `size` items. What is left over is left out.
+    /// Begins a loop over mutable chunks of exactly `size` items. Remaining items are left out.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -240,7 +240,7 @@ pub trait ParSlice {
         tile: (usize, usize),
     ) -> Par<TilesMut<'_, Self::Item>>;
 
-    /// Begins a loop over all runs of `size` neighbours.
+    /// Begins a loop over all overlapping runs of `size` neighbours.
     ///
     /// ```
     /// use locksley::prelude::*;

@@ -1,19 +1,19 @@
-//! Whether another worker would take a part of a loop.
+//! Tests whether another worker would take a part of a loop.
 //!
-//! A thief can leave a request at a victim only where it sees a queued job, and a loop that has not
-//! been split has none. So the loop looks at the thieves instead: an idle worker's [task stack] is
-//! empty, asleep or awake, and that of a worker which waits ends in a wait. Both words exist for
-//! leapfrogging; their owners write them when they begin or end a job or a wait, never while they
-//! search. The look is one or two relaxed loads per worker, of lines that stay in the loop's cache
-//! for as long as nothing changes. No strategy is asked, so all are alike, and no idle worker does
-//! anything that it would not do without loops.
+//! A thief can leave a request only at a victim where it sees a queued job, and a loop that has not
+//! been split has none. So the loop looks at the thieves instead: the [task stack] of an idle
+//! worker, asleep or awake, is empty, and that of a waiting worker ends in a wait. Both words exist
+//! for leapfrogging; their owners write them when they begin or end a job or a wait, never while
+//! they search. A look is one or two relaxed loads per worker, of lines that stay in the loop's
+//! cache as long as nothing changes. It works the same under all strategies, and costs idle workers
+//! nothing.
 //!
 //! [task stack]: crate::scheduler::task_stack
 
 use crate::par::clock::ticks;
 use crate::scheduler::worker::Worker;
 
-/// How many workers one look covers. Where it begins changes with the time.
+/// Number of workers that one look covers. Its first worker changes with the time.
 const SIGHT: usize = 16;
 
 /// What another worker would do with a part of a loop.
@@ -21,15 +21,15 @@ const SIGHT: usize = 16;
 pub(crate) enum Demand {
     /// Every worker in sight is busy, or there is a queued job to steal.
     None,
-    /// A worker sleeps for want of work. It must be woken, which takes tens of microseconds.
+    /// A worker sleeps because it has no work. Waking it takes tens of microseconds.
     Asleep,
     /// A worker is searching, or waits for a job and would help with it.
     Awake,
 }
 
 impl Worker {
-    /// Returns `true` if another worker is out of work and this one has no job queued that it could
-    /// steal: for loops that fork only if the fork will be stolen.
+    /// Returns `true` if another worker is out of work and this one has no queued job that it could
+    /// steal. For loops that fork only if the fork will be stolen.
     ///
     /// Jobs that are queued but still private are offered to thieves by the same call, so a loop
     /// that calls it now and then delays no thief. It costs a few nanoseconds.
@@ -60,12 +60,13 @@ impl Worker {
         self.demand_in_sight() != Demand::None
     }
 
-    /// Looks at the other workers: in a large pool at some of them, others each time.
+    /// Returns the strongest demand of the other workers; in a large pool, of some of them,
+    /// different ones each time.
     #[inline]
     pub(crate) fn demand_in_sight(&self) -> Demand {
         let registry = self.registry();
         if self.is_recorded() {
-            // What a loop can be split into is recorded, not what was split in this run.
+            // A recording has all splits that are possible, not those of this run.
             return Demand::Awake;
         }
         if registry.size() == 1 {
@@ -97,7 +98,7 @@ impl Worker {
         idle * self.registry().workers().div_ceil(SIGHT)
     }
 
-    /// What each of the other workers in sight would do with a part of a loop.
+    /// Returns what each of the other workers in sight would do with a part of a loop.
     fn others_in_sight(&self) -> impl Iterator<Item = Demand> {
         let registry = self.registry();
         let count = registry.workers();
@@ -111,7 +112,7 @@ impl Worker {
         others.map(move |index| {
             let other = registry.worker(index);
             if other.sleep.is_asleep() {
-                // A spare that sleeps is not wanted up.
+                // A sleeping spare is not to be woken.
                 if index < registry.size() {
                     return Demand::Asleep;
                 }
@@ -122,7 +123,8 @@ impl Worker {
         })
     }
 
-    /// Has the next fork answer the thieves in sight: it exposes its job, and wakes a sleeper.
+    /// Makes the next fork act as if a thief had requested work: it exposes its job and wakes a
+    /// sleeper.
     pub(crate) fn expect_thief(&self) {
         if !self.deque.is_called() {
             self.deque.call();

@@ -1,30 +1,32 @@
-//! The driver: runs a loop sequentially, block by block, and splits what is left when another
-//! worker is out of work.
+//! The driver: runs a loop sequentially, block by block, and splits the rest when another worker is
+//! out of work.
 //!
 //! ```text
-//!   piece:  | block | block |  block  |      what is left      |
+//!   piece:  | block | block |  block  |          rest          |
 //!                                     ^ wanted: fork
 //!                                     |  left half ── goes on here, same accumulator
 //!                                     |  right half ─ queued, exposed, a sleeper woken
 //! ```
 //!
-//! When it splits, and how long a block is, decides [`Pace`]. Without other workers, or while they
-//! all are busy, there is no fork at all; a loop that is too small to share is not shared; and a
-//! split halves what is left, so forks nest at most as deep as the logarithm of the length. Where a
-//! source has a middle of its own, the first splits of a path go by that, and the others halve.
+//! [`Pace`] decides when the loop splits, and how long its blocks are. Without other workers, or
+//! while they are all busy, there is no fork at all; a loop that is too small to share is not
+//! shared; and a split halves the rest, so forks nest at most as deep as the logarithm of the
+//! length. If a source has its own [`middle`](Split::middle), the first splits of a path follow it,
+//! and deeper ones halve.
 //!
 //! # The deterministic mode
 //!
-//! The loop is a tree that depends on its length alone: halved until at most [`LEAVES`] to twice as
-//! many leaves are left, or [`SMALLEST_LEAF`] items in each. Every leaf is fed into an accumulator
-//! of its own, and neighbours are joined along the tree; a node is forked only if a worker is out
-//! of work when it begins. So the result has the same bits on any number of workers.
+//! The loop is a tree that depends only on its length: it is halved until there are between
+//! [`LEAVES`] and twice as many leaves, or fewer if a leaf would get less than [`SMALLEST_LEAF`]
+//! items. Every leaf is fed into an accumulator of its own, and neighbours are joined along the
+//! tree; a node is forked only if a worker is out of work when it begins. So the result has the
+//! same bits on any number of workers.
 //!
 //! # Depth
 //!
-//! Split on request is work stealing on the tree of halvings (Traoré, Roch, Maillard, Gautier,
+//! Splitting on request is work stealing on the tree of halvings (Traoré, Roch, Maillard, Gautier,
 //! Bernard: deque-free work-optimal parallel STL algorithms): O(log n) splits on a path, and
-//! O(P log n) splits in all in expectation, each of constant work beside the loop's own.
+//! O(P log n) splits in total in expectation, each with constant work in addition to the loop's.
 
 use std::ops::Range;
 
@@ -35,24 +37,24 @@ use crate::pool::{GLOBAL, environment};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering};
 
-/// How many leaves a loop has in the deterministic mode, at least, if it is long enough.
+/// Smallest number of leaves in the deterministic mode, if the loop is long enough.
 const LEAVES: usize = 256;
 
-/// The fewest items of a leaf.
+/// Number of items up to which a node is a leaf, however short the loop is.
 const SMALLEST_LEAF: usize = 8;
 
-/// What decides where a loop is split.
+/// How the splits of a loop are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Which workers are out of work, and when.
+    /// When another worker is out of work.
     #[default]
     OnRequest,
-    /// The length alone.
+    /// By the length of the loop alone.
     Deterministic,
 }
 
 impl Mode {
-    /// The mode of a loop made of two: deterministic if one of them is.
+    /// Returns the mode of a loop made of two: deterministic if one of them is.
     pub(super) fn or(self, other: Mode) -> Mode {
         if self == Mode::Deterministic {
             self
@@ -62,22 +64,22 @@ impl Mode {
     }
 }
 
-/// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces
-/// are put together.
+/// The end of a loop: how a piece accumulates its items, and how the accumulators of two pieces are
+/// joined.
 pub(super) trait End<T>: Sync {
-    /// What a piece accumulates.
+    /// The accumulator of a piece.
     type Acc: Send;
 
     /// Creates the accumulator of a piece.
     fn start(&self) -> Self::Acc;
 
-    /// Takes up a block of items, whose positions in the source are `from` to `to`.
+    /// Accumulates a block of items, whose positions in the source are `from..to`.
     fn feed(&self, acc: &mut Self::Acc, from: usize, to: usize, items: impl Iterator<Item = T>);
 
-    /// Puts two neighbours together.
+    /// Joins the accumulators of two neighbouring pieces.
     fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc;
 
-    /// Returns `true` if what comes at `next` and behind it does not matter any more.
+    /// Returns `true` if the items from position `next` on need not be run.
     #[inline]
     fn is_over(&self, next: usize) -> bool {
         let _ = next;
@@ -85,8 +87,8 @@ pub(super) trait End<T>: Sync {
     }
 }
 
-/// Runs a loop. Within a pool it is that pool's; elsewhere the calling thread begins on its own,
-/// and hands what is left to the global pool if that is much.
+/// Runs a loop. On a worker it runs in that worker's pool; elsewhere the calling thread begins on
+/// its own, and hands the rest to the global pool if that is much.
 #[inline]
 pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: Mode) -> E::Acc
 where
@@ -117,7 +119,7 @@ where
     run.piece(worker, source, span, end.start(), pipe.state(), pace)
 }
 
-/// Returns `true` if the pool that the loop runs in has all loops split by their length.
+/// Returns `true` if the pool that the loop runs in makes all loops deterministic.
 #[inline]
 fn is_deterministic(worker: Option<&Worker>) -> bool {
     match worker {
@@ -129,19 +131,19 @@ fn is_deterministic(worker: Option<&Worker>) -> bool {
     }
 }
 
-/// Which positions of the source a piece has yet to run. The driver counts them itself: two pieces
-/// never have one in common, whatever a [`Split`] says of its length.
+/// The positions of the source that a piece has yet to run. The driver counts them itself, so the
+/// spans of two pieces are disjoint even if a [`Split`] returns a wrong length.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     at: usize,
     to: usize,
 }
 
-/// What all pieces of a loop share.
+/// State that all pieces of a loop share.
 struct Loop<'l, P, E> {
     pipe: &'l P,
     end: &'l E,
-    /// A piece has panicked: the others need not go on.
+    /// Set if a piece has panicked: the others need not go on.
     broken: AtomicBool,
 }
 
@@ -175,7 +177,7 @@ impl<P, E> Loop<'_, P, E> {
             span.at += len;
             let left = span.to - span.at;
             if left == 0 || self.is_over(span.at) {
-                // By name: if a destructor panics, the accumulator is dropped too.
+                // Explicit drop: if a destructor panics, the accumulator is dropped too.
                 drop((rest, state));
                 return acc;
             }
@@ -185,7 +187,7 @@ impl<P, E> Loop<'_, P, E> {
         }
     }
 
-    /// Runs a node of the tree that is fixed by the length.
+    /// Runs a node of the tree in the deterministic mode.
     fn node<S>(
         &self,
         worker: Option<&Worker>,
@@ -236,7 +238,7 @@ impl<P, E> Loop<'_, P, E> {
         self.end.is_over(next) || self.broken.load(Ordering::Relaxed)
     }
 
-    /// Splits what is left, and runs both halves.
+    /// Splits the rest of a piece, and runs both halves.
     #[cold]
     #[inline(never)]
     fn share<S>(
@@ -303,8 +305,9 @@ fn feed<S, P, E>(
 
 /// [`feed`] for closures that capture something.
 ///
-/// It is not inlined, so that the compiler knows of the pipe and the end, as of any argument, that
-/// nothing changes them meanwhile: what they capture stays in registers, and loops are vectorised.
+/// It is not inlined, so that the compiler can assume of the pipe and the end, as of any `&`
+/// argument, that nothing changes them meanwhile: captured values stay in registers, and loops are
+/// vectorised.
 #[inline(never)]
 fn feed_apart<S, P, E>(
     pipe: &P,

@@ -24,7 +24,7 @@ impl<T, F: Fn(T) + Sync> End<T> for ForEach<F> {
     fn join(&self, (): (), (): ()) {}
 }
 
-/// Folds the items of a piece, and puts pieces together.
+/// Folds the items of a piece, and joins the results of pieces.
 pub(super) struct Fold<I, F, J> {
     pub(super) init: I,
     pub(super) step: F,
@@ -38,7 +38,7 @@ where
     F: Fn(A, T) -> A + Sync,
     J: Fn(A, A) -> A + Sync,
 {
-    /// Nothing only while a step runs, and behind a panic.
+    /// `None` only while a step runs, and after a panic.
     type Acc = Option<A>;
 
     fn start(&self) -> Option<A> {
@@ -56,7 +56,7 @@ where
     }
 }
 
-/// Puts items together, two at a time.
+/// Combines items, two at a time.
 pub(super) struct Reduce<F>(pub(super) F);
 
 impl<F> Reduce<F> {
@@ -174,7 +174,7 @@ impl<T, A: Product<T> + Product<A> + Send> End<T> for Products<A> {
     }
 }
 
-/// The larger of two, and of equals the second, as `Iterator::max_by` has it.
+/// Returns the larger of two items, and of equal ones the second, like `Iterator::max_by`.
 pub(super) fn larger<T>(a: T, b: T, compare: impl Fn(&T, &T) -> Order) -> T {
     match compare(&a, &b) {
         Order::Greater => a,
@@ -182,7 +182,7 @@ pub(super) fn larger<T>(a: T, b: T, compare: impl Fn(&T, &T) -> Order) -> T {
     }
 }
 
-/// The smaller of two, and of equals the first, as `Iterator::min_by` has it.
+/// Returns the smaller of two items, and of equal ones the first, like `Iterator::min_by`.
 pub(super) fn smaller<T>(a: T, b: T, compare: impl Fn(&T, &T) -> Order) -> T {
     match compare(&a, &b) {
         Order::Greater => b,
@@ -190,7 +190,7 @@ pub(super) fn smaller<T>(a: T, b: T, compare: impl Fn(&T, &T) -> Order) -> T {
     }
 }
 
-/// Looks for any item that a function makes something of.
+/// Looks for any item for which a function returns `Some`.
 pub(super) struct FindAny<F> {
     find: F,
     found: AtomicBool,
@@ -229,12 +229,12 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> End<T> for FindAny<F> {
     }
 }
 
-/// Looks for the first item that a function makes something of.
+/// Looks for the first item for which a function returns `Some`.
 ///
-/// A piece gives up as soon as an earlier one has found something.
+/// A piece stops as soon as an earlier one has found an item.
 pub(super) struct FindFirst<F> {
     find: F,
-    /// Where the first block begins that has one.
+    /// Start of the first block, among those run so far, that has such an item.
     best: AtomicUsize,
 }
 
@@ -271,7 +271,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> End<T> for FindFirst<F> {
     }
 }
 
-/// Calls a function with every item until it breaks off.
+/// Calls a function with every item until it returns `Break`.
 pub(super) struct TryForEach<F> {
     f: F,
     broken: AtomicBool,

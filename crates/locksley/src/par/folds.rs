@@ -1,4 +1,4 @@
-//! Ends that take every item: `for_each`, folds, sums, extremes, counts.
+//! Ends that use every item: `for_each`, folds, sums, extremes, counts.
 
 use std::cmp::Ordering;
 use std::iter::{Product, Sum};
@@ -9,7 +9,7 @@ use crate::par::iter::Par;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
 
-/// Ends that take every item.
+/// Ends that use every item.
 impl<S, P> Par<S, P>
 where
     S: Split + Send,
@@ -32,8 +32,8 @@ where
         self.end(&ForEach(f));
     }
 
-    /// Folds the items of each piece with `step`, starting with `init`, and puts the results of
-    /// neighbours together with `join`, in order.
+    /// Folds the items of each piece with `step`, starting with `init`, and combines the results of
+    /// neighbouring pieces with `join`, in order.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -56,8 +56,8 @@ where
         acc.expect("an accumulator is missing only behind a panic")
     }
 
-    /// Puts all items together with `f`, which must be associative but need not be commutative;
-    /// `identity` is its neutral element.
+    /// Combines all items with `f`, which must be associative but need not be commutative.
+    /// `identity` returns its neutral element.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -74,7 +74,7 @@ where
         self.fold(identity, &f, &f)
     }
 
-    /// [`reduce`](Par::reduce) without a neutral element: there is no result if there are no items.
+    /// [`reduce`](Par::reduce) without a neutral element. Returns `None` if there are no items.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -90,7 +90,8 @@ where
         self.end(&Reduce(f))
     }
 
-    /// Adds up the items. Sums of floating-point numbers depend on how the loop was split.
+    /// Adds up the items. Sums of floating-point numbers depend on how the loop was split, unless
+    /// it is [`deterministic`](Par::deterministic).
     ///
     /// ```
     /// use locksley::prelude::*;

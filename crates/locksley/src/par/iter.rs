@@ -1,4 +1,4 @@
-//! `Par`: a source and the stages behind it. The ends are in modules of their own.
+//! `Par`: a source and its stages. The ends are in other modules.
 
 use std::ops::Range;
 
@@ -10,11 +10,12 @@ use crate::par::pipe::{
 };
 use crate::par::split::{Split, SplitBack};
 
-/// A parallel loop: a source and what happens to its items.
+/// A parallel loop: a source and the stages that its items go through.
 ///
 /// Made by [`par`](crate::par::AsPar::par), [`par_mut`](crate::par::ParSlice::par_mut) or
-/// [`into_par`](IntoPar::into_par). Nothing runs before one of the ends is called, such as
-/// [`for_each`](Par::for_each) or [`sum`](Par::sum). See [the module](crate::par) for how it runs.
+/// [`into_par`](IntoPar::into_par). Nothing runs before an end such as
+/// [`for_each`](Par::for_each) or [`sum`](Par::sum) is called. [The module](crate::par) explains
+/// how a loop runs.
 ///
 /// ```
 /// use locksley::prelude::*;
@@ -39,7 +40,7 @@ impl<S> Par<S> {
         }
     }
 
-    /// Replaces the source by one that is made of it.
+    /// Replaces the source by one that `make` makes of it.
     fn over<R>(self, make: impl FnOnce(S) -> R) -> Par<R> {
         Par {
             source: make(self.source),
@@ -64,7 +65,7 @@ where
     S: Split,
     P: Pipe<S::Item>,
 {
-    /// Replaces the stages by more of them.
+    /// Adds a stage.
     fn through<Q>(self, more: impl FnOnce(P) -> Q) -> Par<S, Q> {
         Par {
             source: self.source,
@@ -73,7 +74,7 @@ where
         }
     }
 
-    /// Turns each item into another.
+    /// Replaces each item by `f` of it.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -127,7 +128,7 @@ where
         self.through(|pipe| Filter::new(pipe, f))
     }
 
-    /// Turns each item into another, or drops it.
+    /// Replaces each item by `f` of it, or leaves it out if `f` returns `None`.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -142,7 +143,7 @@ where
         self.through(|pipe| FilterMap::new(pipe, f))
     }
 
-    /// Turns each item into a sequential iterator, whose items come out one after the other.
+    /// Replaces each item by the items of the sequential iterator that `f` returns for it.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -158,7 +159,7 @@ where
         self.through(|pipe| FlatMap::new(pipe, f))
     }
 
-    /// Shows each item to `f` on its way.
+    /// Calls `f` with a reference to each item, and passes the item on.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -180,7 +181,7 @@ where
         self.through(|pipe| Inspect::new(pipe, f))
     }
 
-    /// Turns references into copies of what they refer to.
+    /// Copies the items that references refer to.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -195,7 +196,7 @@ where
         self.through(Copied::new)
     }
 
-    /// Turns references into clones of what they refer to.
+    /// Clones the items that references refer to.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -232,7 +233,7 @@ where
         }
     }
 
-    /// Pairs the items with those of another loop, as many as both have.
+    /// Pairs the items with those of another loop, up to the end of the shorter one.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -258,9 +259,10 @@ where
 }
 
 impl<S: Split, P> Par<S, P> {
-    /// Fixes where the loop is split by its length alone, so that its result has the same bits on
-    /// any number of workers: for sums of floating-point numbers, and other operations that are not
-    /// quite associative. It costs more than splitting on request if the items are cheap and few.
+    /// Chooses the splits by the length of the loop alone, so that its result has the same bits on
+    /// any number of workers: for sums of floating-point numbers, and other operations that are
+    /// only approximately associative. It costs more than splitting on request if the items are
+    /// cheap and few.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -330,8 +332,8 @@ impl<S: Split> Par<S> {
         Par { mode, ..chain }
     }
 
-    /// Splits where `rule` says instead of in the middle: for items whose cost is known to grow or
-    /// fall. The rule is given the positions that are left, and returns one of them.
+    /// Splits at the position that `rule` returns instead of in the middle: for items whose cost is
+    /// known to grow or fall. `rule` is called with the range of positions in the rest.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -384,7 +386,7 @@ where
         })
     }
 
-    /// Leaves out the first `count` items.
+    /// Skips the first `count` items.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -409,7 +411,7 @@ where
     S: Split + Send,
     P: Pipe<S::Item>,
 {
-    /// Runs the loop into an end.
+    /// Runs the loop with an end.
     #[inline]
     pub(super) fn end<E: End<P::Out>>(self, end: &E) -> E::Acc {
         drive(self.source, &self.pipe, end, self.mode)

@@ -9,26 +9,26 @@
 //! assert_eq!(sum, twin);
 //! ```
 //!
-//! A worker runs its loop as the plain sequential iterator, block by block, and looks between
-//! blocks whether another worker is out of work. Only then does it fork: what is left is split in
+//! A worker runs its loop as a plain sequential iterator, block by block, and checks between blocks
+//! whether another worker is out of work. Only then does it fork: it splits the remaining items in
 //! two, one half for the other worker. So there is no chunk size to choose, a loop without helpers
-//! forks nothing, and a loop that is too small to share is not shared. The private module `drive`
+//! forks nothing, and a loop that is too small to share is not shared. The private module `pace`
 //! has the rule and its constants.
 //!
-//! # What there is
+//! # Overview
 //!
 //! | | |
 //! |---|---|
-//! | to begin | [`par`], [`par_mut`], [`into_par`] |
-//! | parts of slices | [`par_chunks`] and its kin, [`par_windows`] |
+//! | begin a loop | [`par`], [`par_mut`], [`into_par`] |
+//! | parts of slices | [`par_chunks`] and its variants, [`par_windows`] |
 //! | two dimensions | [`tiles()`], [`par_tiles_mut`] |
 //! | strings | [`par_lines`], [`par_bytes`] |
-//! | sources | ranges of integers, slices, vectors, and what implements [`Split`] |
+//! | sources | ranges of integers, slices, vectors, and any type that implements [`Split`] |
 //! | adaptors | [`map`], [`map_init`], [`filter`], [`filter_map`], [`flat_map`], [`inspect`] |
 //! |  | [`copied`], [`cloned`] |
-//! | by number | [`zip`], [`enumerate`], [`take`], [`skip`], [`chain`], [`rev`], [`step_by`] |
-//! | ends early | [`take_while`], [`map_while`] |
-//! | how it splits | [`split_where`], [`deterministic`] |
+//! | by position | [`zip`], [`enumerate`], [`take`], [`skip`], [`chain`], [`rev`], [`step_by`] |
+//! | up to an item | [`take_while`], [`map_while`] |
+//! | control splitting | [`split_where`], [`deterministic`] |
 //! | ends | [`for_each`], [`fold`], [`reduce`], [`sum`], [`product`], [`min`], [`max`], [`count`] |
 //! | collect | [`collect`], [`partition`], [`unzip`] |
 //! | stop early | [`any`], [`all`], [`find_any`], [`find_first`], [`position`] |
@@ -39,8 +39,8 @@
 //! | prefix sums | [`par_scan`], [`par_scan_exclusive`] |
 //! | compact | [`par_retain`], [`par_dedup`] |
 //!
-//! The [guide](crate::guide::from_rayon_iterators) has rayon's names beside these, and what is
-//! missing.
+//! The [guide](crate::guide::from_rayon_iterators) lists rayon's names for these methods, and what
+//! is missing.
 //!
 //! # Iterators of other crates
 //!
@@ -51,20 +51,22 @@
 //!
 //! # Where a loop runs
 //!
-//! On a worker, in its pool. Elsewhere the calling thread begins by itself, and what is left after
-//! some microseconds goes to the global pool, if it is worth it. Loops nest, in each other and in
-//! [`join`](crate::join()) and [`scope`](crate::scope()), and borrow from their callers.
+//! A loop on a worker runs in its pool. Elsewhere the calling thread begins on its own, and passes
+//! the remaining items to the global pool after some microseconds, if that is worthwhile. Loops
+//! nest, in each other and in [`join`](crate::join()) and [`scope`](crate::scope()), and borrow
+//! from their callers.
 //!
 //! # Order
 //!
-//! Items run in any order; results come in theirs. What two pieces of a loop gave is put together
-//! left to right, so an operation need be associative, not commutative. Where it is not quite, as
-//! the addition of floating-point numbers, [`deterministic`](Par::deterministic) fixes the splits.
+//! Items run in any order, but results are in the order of the items. The results of two pieces of
+//! a loop are combined left to right, so an operation must be associative, but need not be
+//! commutative. If it is only approximately associative, like the addition of floating-point
+//! numbers, [`deterministic`](Par::deterministic) fixes the splits.
 //!
 //! # Panics
 //!
 //! A panic reaches the caller. The other pieces of the loop stop at the end of their block, and
-//! what was collected is dropped.
+//! collected items are dropped.
 //!
 //! # What does not compile
 //!
@@ -76,7 +78,7 @@
 //! (0..10_u32).par().for_each(|n| sum += n);
 //! ```
 //!
-//! nor use what is not [`Sync`]:
+//! nor use a value that is not [`Sync`]:
 //!
 //! ```compile_fail,E0277
 //! use locksley::prelude::*;
@@ -96,7 +98,7 @@
 //! vec![std::rc::Rc::new(1)].into_par().for_each(drop);
 //! ```
 //!
-//! After a `filter` the items have no numbers:
+//! After a `filter`, the positions of the items are unknown:
 //!
 //! ```compile_fail,E0277
 //! use locksley::prelude::*;
@@ -115,7 +117,7 @@
 //! (0..10_u32).par().map(|n| n + 1).rev().count();
 //! ```
 //!
-//! A slice is borrowed once if it is changed:
+//! A slice that a loop changes cannot be borrowed again:
 //!
 //! ```compile_fail,E0502
 //! use locksley::prelude::*;
@@ -123,7 +125,7 @@
 //! numbers.par_mut().for_each(|n| *n += numbers[0]);
 //! ```
 //!
-//! and what a loop borrows outlives it:
+//! and what a loop borrows must outlive its results:
 //!
 //! ```compile_fail,E0597
 //! use locksley::prelude::*;
@@ -134,7 +136,7 @@
 //! assert!(longest.is_some());
 //! ```
 //!
-//! A tile keeps its rows apart:
+//! The rows of a tile can be borrowed only once at a time:
 //!
 //! ```compile_fail,E0499
 //! use locksley::prelude::*;

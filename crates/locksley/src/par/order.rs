@@ -18,10 +18,10 @@ use crate::par::{select, sort};
 /// assert_eq!(numbers, [1, 3, 6]);
 /// ```
 pub trait ParSort {
-    /// What the slice consists of.
+    /// The type of the items.
     type Item;
 
-    /// Sorts, and keeps equal items in order: `std`'s sort on pieces, and a parallel merge.
+    /// Sorts, and keeps the order of equal items: `std`'s sort on pieces, and a parallel merge.
     ///
     /// Work O(n log n), depth O((n/P) log n), a buffer of n items.
     ///
@@ -36,8 +36,8 @@ pub trait ParSort {
     where
         Self::Item: Ord + Send;
 
-    /// [`par_sort`](ParSort::par_sort) by a comparison. If that panics, the slice has all its items
-    /// in some order.
+    /// [`par_sort`](ParSort::par_sort) by a comparison. If the comparison panics, the slice has all
+    /// its items in an unspecified order.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -73,8 +73,8 @@ pub trait ParSort {
     /// sort.
     ///
     /// Work O(n log n), expected depth O(n): the first partition is sequential. If all but k items
-    /// are in order, and k is small, work O(n + k log k): the k are merged with the others, through
-    /// a buffer.
+    /// are in order, and k is small, work O(n + k log k): the k items are sorted and merged with
+    /// the others, through a buffer.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -119,11 +119,11 @@ pub trait ParSort {
         self.par_sort_unstable_by(|a, b| key(a).cmp(&key(b)));
     }
 
-    /// Puts the item of rank `index` where sorting would put it: no item in front of it is larger,
-    /// and none behind it is smaller. Returns what is in front of it, the item, and what is behind.
+    /// Puts the item of rank `index` where sorting would put it: no item before it is larger, and
+    /// none after it is smaller. Returns the items before it, the item, and the items after it.
     ///
     /// Expected work O(n), depth O(n/P): a pivot of about the rank is chosen from a sample, all
-    /// workers partition around it, and the part with the rank goes on.
+    /// workers partition around it, and the selection goes on in the part that has the rank.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -161,8 +161,8 @@ pub trait ParSort {
         Self::Item: Send + Sync,
         F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync;
 
-    /// Moves the items for which `f` returns `true` to the front, and returns how many they are.
-    /// The order on either side changes.
+    /// Moves the items for which `f` returns `true` to the front, and returns their number. The
+    /// order on either side changes.
     ///
     /// Work O(n), depth O(n/P) calls of `f` and at most n/2 swaps.
     ///
@@ -211,7 +211,7 @@ pub trait ParSort {
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync;
 }
 
-/// What is in front of an item, the item, and what is behind it.
+/// The items before an item, the item, and the items after it.
 type Parts<'s, T> = (&'s mut [T], &'s mut T, &'s mut [T]);
 
 impl<T> ParSort for [T] {
@@ -305,7 +305,7 @@ impl<T> ParSort for [T] {
 /// assert_eq!(numbers, [1, 3]);
 /// ```
 pub trait ParVec {
-    /// What the vector consists of.
+    /// The type of the items.
     type Item;
 
     /// Keeps the items for which `f` returns `true`, in order. Work and depth are those of a
@@ -326,7 +326,7 @@ pub trait ParVec {
         Self::Item: Send,
         F: Fn(&Self::Item) -> bool + Sync;
 
-    /// Removes all but the first of neighbours that are equal.
+    /// Removes all but the first of each run of equal neighbours.
     ///
     /// Work O(n), depth O(n/P): all neighbours are compared, then the items are compacted.
     ///
@@ -344,7 +344,7 @@ pub trait ParVec {
         self.par_dedup_by(|a, b| a == b);
     }
 
-    /// Removes all but the first of neighbours that have the same key.
+    /// Removes all but the first of each run of neighbours that have the same key.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -362,10 +362,11 @@ pub trait ParVec {
         self.par_dedup_by(|a, b| key(a) == key(b));
     }
 
-    /// Removes all but the first of neighbours for which `same` returns `true`. It is given an item
-    /// and the one in front of it, removed or not, so it should be an equivalence.
+    /// Removes all but the first of each run of neighbours for which `same` returns `true`. `same`
+    /// is called with an item and the one before it, removed or not, so it should be an equivalence
+    /// relation.
     ///
-    /// If `same` panics, the vector is as it was.
+    /// If `same` panics, the vector is unchanged.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -401,14 +402,14 @@ impl<T> ParVec for Vec<T> {
         }
         let new = self.par_windows(2).map(|pair| !same(&pair[1], &pair[0]));
         let new: Vec<bool> = new.collect();
-        // The first item is new in any case.
+        // The first item is always kept.
         let items = mem::take(self).into_par().enumerate();
         let kept = items.filter_map(|(at, item)| (at == 0 || new[at - 1]).then_some(item));
         *self = kept.collect();
     }
 }
 
-/// Merges two sorted sequences. Equal items of the first one come first.
+/// Merges two sorted sequences. Of equal items, those of `left` come first.
 ///
 /// Work O(n), depth O(log^2 n) and one sequential merge of some thousand items.
 ///

@@ -1,89 +1,92 @@
-//! How long the blocks of a loop are, and when the rest of it is shared.
+//! The length of a loop's blocks, and when the rest of the loop is shared.
 //!
 //! # The rule
 //!
 //! - The first block has a 32nd of a worker's share of the items, and at most [`FIRST`]. The next
-//!   ones grow by up to [`GROWTH`], until one takes [`BLOCK`] at the measured pace, and follow the
-//!   pace from then on. After each block the loop looks for a worker that is out of work
+//!   ones grow by up to a factor of [`GROWTH`], until one takes [`BLOCK`] at the measured pace, and
+//!   follow the pace from then on. After each block the loop looks for a worker that is out of work
 //!   (`demand`). A rest that is not worth stealing is one block.
-//! - It splits what is left in two if there is one, the loop has run for [`WARM_UP`], and what is
-//!   left will take [`WORTH_STEALING`] at the measured pace, or [`WORTH_WAKING`] if the worker must
-//!   be woken first. While a part of the loop lies in the queue, it does not split again.
+//! - The loop splits the rest in two if there is such a worker, the loop has run for [`WARM_UP`],
+//!   and the rest will take [`WORTH_STEALING`] at the measured pace, or [`WORTH_WAKING`] if the
+//!   worker must be woken first. While a part of the loop lies in the queue, it does not split
+//!   again.
 //! - If several workers are out of work, both halves are split again before they begin, until there
-//!   is a piece for each. So the pieces reach P workers after log P steals, and no block is waited
-//!   for in between.
+//!   is a piece for each. So the pieces reach P workers after log P steals, without running a block
+//!   in between.
 //! - The blocks of the pieces start at a quarter of the size.
 //!
 //! # What it costs
 //!
-//! A look at the clock takes some 12 ns, and there are three of them in a loop of less than a
-//! microsecond, which is half of what such a loop pays. A loop of 100 items of less than 1 ns each
-//! cannot keep within a twentieth of the sequential time with a single look; without one, it does
-//! not know that its items are cheap. Longer loops look every second block.
+//! Reading the clock takes some 12 ns, and a loop of less than a microsecond does so three times,
+//! which is half of its overhead. A loop of 100 items of less than 1 ns each cannot stay within a
+//! twentieth of the sequential time with a single reading; without one, it does not know that its
+//! items are cheap. Longer loops read the clock every second block.
 //!
 //! A worker out of work is noticed at the end of a block: after [`BLOCK`] if the items of the block
-//! cost what those before them did, and later by the factor by which they cost more. So a loop is
-//! late only if its first items cost next to nothing and the others a lot.
+//! cost as much as those before them, and later by the factor by which they cost more. So a loop is
+//! late only if its first items are very cheap and the others expensive.
 
 use crate::par::clock::ticks;
 use crate::par::demand::Demand;
 use crate::scheduler::worker::Worker;
 
-/// How long a block takes, in ticks of the [clock](ticks): one microsecond to three.
+/// Duration of a block, in ticks of the [clock](ticks): one to three microseconds.
 const BLOCK: u64 = 3_000;
 
-/// How many items the first block has at most: they are run before any is shared.
+/// Largest number of items in the first block, which runs before any item is shared.
 const FIRST: usize = 8;
 
-/// What part of a worker's share of the items the first block has: so small a part is lost if the
-/// others wait for it.
+/// The first block has at most this fraction (one in `FIRST_PART`) of a worker's share of the
+/// items. Only so much time is lost if the other workers wait for it.
 const FIRST_PART: usize = 32;
 
-/// How many workers a loop is taken to have that begins outside of the pool.
+/// Assumed number of workers of a loop that begins outside of a pool.
 const SOME_WORKERS: usize = 8;
 
-/// How many times as long as the one before a block is at most.
+/// Largest factor by which a block is longer than the one before it.
 const GROWTH: u8 = 32;
 
-/// How many blocks pass between two looks at the clock once they are long enough.
+/// Number of blocks between two readings of the clock, once blocks are long enough.
 const BLOCKS_PER_LOOK: u32 = 1;
 
 /// How long a loop runs before it is first shared, in ticks: before that its pace is a guess.
 pub(super) const WARM_UP: u64 = 3_000;
 
-/// How long what is left must take for it to be worth stealing: several times a steal and a wait.
+/// Duration from which a rest is worth stealing, in ticks: several times a steal and a wait.
 const WORTH_STEALING: f64 = 12_000.0;
 
-/// How long it must take to be worth waking a worker, which takes tens of microseconds.
+/// Duration from which a rest is worth waking a worker, in ticks: a wake-up takes tens of
+/// microseconds.
 const WORTH_WAKING: f64 = 150_000.0;
 
-/// How many splits above a piece go by what its source calls the middle. Such a middle may take one
-/// item off each time; the splits below halve what is left, so that they do not nest deeply.
+/// Number of nested splits that follow the source's own `middle`. Such a middle may take off one
+/// item each time; deeper splits halve the rest, so that the nesting stays logarithmic.
 const NESTED: u32 = 32;
 
-/// How fast a piece of the loop is, and when it is shared.
+/// The measured pace of a piece of the loop, and what follows from it: the size of blocks, and when
+/// the rest is shared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// The size of the next block.
+    /// Size of the next block.
     block: usize,
-    /// How many items were run since the last look at the clock.
+    /// Number of items that were run since the last reading of the clock.
     items: usize,
-    /// How many blocks the next look at the clock is away.
+    /// Number of blocks until the next reading of the clock.
     countdown: u32,
-    /// How many times the piece is split before it begins.
+    /// Number of times that the piece is split before it begins.
     splits: u32,
-    /// How many splits there are above the piece.
+    /// Number of splits above the piece.
     depth: u32,
-    /// How long the items between the last two looks took, in ticks, and how many they were.
+    /// Time between the last two readings, in ticks, and number of items run in it.
     measured: (u64, usize),
-    /// When the clock was last looked at.
+    /// Time of the last reading of the clock.
     looked: u64,
-    /// When the loop may first be shared.
+    /// Time from which the loop may be shared.
     warm: u64,
 }
 
 impl Pace {
-    /// The pace of a new loop. A loop that can have no helpers is one block.
+    /// Creates the pace of a new loop. A loop that cannot have helpers is one block.
     #[inline]
     pub(super) fn new(worker: Option<&Worker>, len: usize) -> Pace {
         let workers = worker.map_or(SOME_WORKERS, Worker::num_workers);
@@ -106,7 +109,7 @@ impl Pace {
         }
     }
 
-    /// The pace of a half, when it begins.
+    /// Creates the pace of a half, when it begins.
     pub(super) fn in_half(&self) -> Pace {
         Pace {
             block: self.block / 4 + 1,
@@ -119,8 +122,8 @@ impl Pace {
         }
     }
 
-    /// Where to split what is left, of which there are at least two items, given what its source
-    /// calls the middle.
+    /// Returns where to split the `left` items of the rest, which are at least two, given the
+    /// `middle` of its source.
     pub(super) fn place(&self, left: usize, middle: impl FnOnce() -> usize) -> usize {
         if self.depth < NESTED {
             middle().clamp(1, left - 1)
@@ -129,8 +132,8 @@ impl Pace {
         }
     }
 
-    /// Plans as many splits as give each worker that is out of work a piece. A piece of planned
-    /// ones has its number already.
+    /// Plans enough splits that each worker that is out of work gets a piece. Does nothing if
+    /// splits of this piece are already planned.
     pub(super) fn plan_splits(&mut self, worker: &Worker) {
         if self.splits == 0 {
             let idle = worker.idle_in_sight();
@@ -165,7 +168,7 @@ impl Pace {
         }
         let demand = match worker {
             Some(worker) => worker.demand_in_sight(),
-            // The pool is another one, and may be asleep.
+            // The rest would go to the global pool, whose workers may be asleep.
             None => Demand::Asleep,
         };
         match demand {
@@ -195,8 +198,8 @@ impl Pace {
         self.measured = (time, self.items);
         self.looked = now;
         if time * u64::from(GROWTH) < BLOCK || !self.takes(left, WORTH_STEALING) {
-            // Far too short, or too short for what is left to be shared. No division: most loops
-            // end with the next block.
+            // The block was far too short, or the rest is too short to be shared. No division: most
+            // loops end with the next block.
             self.block = self.block.saturating_mul(GROWTH.into());
         } else {
             self.follow(time);
@@ -204,7 +207,7 @@ impl Pace {
         self.items = 0;
     }
 
-    /// Has the next blocks take [`BLOCK`] at the measured pace.
+    /// Sets the size of the next blocks so that they take [`BLOCK`] at the measured pace.
     fn follow(&mut self, time: u64) {
         let wanted = (BLOCK as f64 * self.items as f64 / time.max(1) as f64) as usize;
         let most = self.block.saturating_mul(GROWTH.into());

@@ -1,19 +1,19 @@
-//! What happens to the items between source and end: the sequential adaptors of `std`, applied to
-//! one block at a time.
+//! Pipes: the stages between the source and the end of a loop. They are the sequential adaptors of
+//! `std`, applied to one block at a time.
 
 /// The stages between a source and an end. Made by the adaptors of [`Par`](crate::par::Par).
 ///
-/// It turns the iterator over a block into another iterator, which `std`'s own adaptors do; so what
-/// runs is what a sequential loop would run. One pipe serves all pieces of a loop, and every piece
-/// has a state of its own.
+/// A pipe turns the iterator over a block into another iterator with `std`'s own adaptors, so the
+/// code that runs is that of a sequential loop. One pipe serves all pieces of a loop, and every
+/// piece has a state of its own.
 pub trait Pipe<In>: Sync {
-    /// What comes out.
+    /// The type of the items after the stages.
     type Out;
 
-    /// What a piece of the loop keeps from block to block.
+    /// State that a piece of the loop keeps from block to block.
     type State;
 
-    /// Whether there is exactly one item out for each one in.
+    /// `true` if the stages return exactly one item for each item of the source.
     const EXACT: bool;
 
     /// Creates the state of a piece.
@@ -29,14 +29,14 @@ pub trait Pipe<In>: Sync {
         I: Iterator<Item = In> + 'a;
 }
 
-/// A pipe that turns each item into one other, whatever came before it. Numbers and pairs keep
-/// their meaning across it.
+/// A pipe that replaces each item by exactly one other, independently of earlier items. Positions
+/// and pairs keep their meaning across it.
 pub trait OneToOne<In>: Pipe<In> {
-    /// Turns one item into another.
+    /// Sends one item through the stages.
     fn one(&self, item: In) -> Self::Out;
 }
 
-/// No stage at all.
+/// The pipe without stages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Same;
 
@@ -274,7 +274,7 @@ where
     }
 }
 
-/// Two pipes side by side: those of the two sides of a [`Par::zip`](crate::par::Par::zip).
+/// The pipes of the two sides of a [`Par::zip`](crate::par::Par::zip).
 #[derive(Clone, Debug)]
 pub struct Both<P, Q> {
     left: P,

@@ -1,7 +1,7 @@
 //! Prefix sums, in place.
 //!
-//! A worker scans block by block from the left, as a sequential loop does, until another one is out
-//! of work and what is left is worth sharing ([`Pace`]). What is left then is cut into tiles, which
+//! A worker scans block by block from the left, as a sequential loop does, until another worker is
+//! out of work and the rest is worth sharing ([`Pace`]). The rest is then cut into tiles, which
 //! *lanes*, one for each worker, claim from left to right:
 //!
 //! ```text
@@ -10,18 +10,18 @@
 //!                     scanned from the sum
 //! ```
 //!
-//! - If the sum of all items in front of a tile is known, the tile is scanned from it: one pass.
-//! - Otherwise its items are added up, without being changed, and scanned as soon as what comes in
-//!   front of them is known. They are in the cache still.
-//! - Whichever lane makes the sum longer takes up the totals that were waiting for it.
+//! - If the sum of all items before a tile is known, the tile is scanned from it: one pass.
+//! - Otherwise its items are added up, without being changed, and scanned as soon as the sum before
+//!   them is known. They are still in the cache then.
+//! - The lane that extends the sum also adds the totals that were waiting for it.
 //!
-//! A lane waits for what is in front of its tile, but not for long: the lane that has the sum may
-//! have lost its processor. Then it adds up other tiles meanwhile. With P workers there are at most
+//! A lane waits for the sum before its tile, but not for long: the lane that has the sum may have
+//! lost its processor. Then it adds up other tiles meanwhile. With P workers there are at most
 //! 2n applications of the operation, and, if the tiles are many, at best 2n/(P+1) of them on the
-//! longest path, which is optimal (Roch, Traoré: parallel prefix). If adding up takes the part c of
-//! the time of a scan, a scan on two workers takes (1 + c)/(2 + c) of the sequential time: two
-//! thirds for c = 1, and half as c becomes
-//! 0. Sums of numbers are bound by the memory, which both passes over a tile read once.
+//! longest path, which is optimal (Roch, Traoré: parallel prefix). If adding up takes a fraction c
+//! of the time of a scan, a scan on two workers takes (1 + c)/(2 + c) of the sequential time: two
+//! thirds for c = 1, and half as c approaches 0. Sums of numbers are bound by the memory, which the
+//! two passes over a tile read only once.
 
 use std::collections::VecDeque;
 use std::mem::{self, needs_drop};
@@ -33,25 +33,25 @@ use crate::par::pace::Pace;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, give_way, lock};
 
-/// The most bytes of a tile: of a second-level cache, a part of which several fit in.
+/// Largest size of a tile, in bytes: several tiles fit into a second-level cache.
 const TILE: usize = 128 << 10;
 
-/// How long a tile takes at most, in ticks: many times what it takes to claim one.
+/// Longest duration of a tile, in ticks: many times what it takes to claim one.
 const TILE_TIME: u64 = 60_000;
 
-/// How often a lane looks whether it is known what is in front of its tile, a microsecond apart,
-/// before it goes on with another one: longer than a tile takes.
+/// How often a lane looks for the sum before its tile, about a microsecond apart, before it goes on
+/// with another one: longer than a tile takes.
 const WAITS: u32 = 128;
 
-/// How many tiles there are for each worker, at least.
+/// Smallest number of tiles for each worker.
 const TILES: usize = 8;
 
-/// What becomes of an item.
+/// The kind of a scan: what replaces an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The combination of all items up to it.
+    /// The combination of all items up to and including it.
     Inclusive,
-    /// The combination of all items before it. There is something in front of the first one.
+    /// The combination of all items before it. The scan has an initial value.
     Exclusive,
 }
 
@@ -124,7 +124,7 @@ where
     }
 }
 
-/// Cuts what is left into tiles, and has all workers scan them.
+/// Cuts the rest into tiles, and scans them with all workers.
 #[cold]
 #[inline(never)]
 fn share<T, F>(
@@ -157,7 +157,7 @@ where
         }),
         broken: AtomicBool::new(false),
     };
-    // Tiles of lanes that ended before it was known what is in front of them.
+    // Tiles of lanes that ended before the sum before them was known.
     let late = shared.lanes(worker, workers.min(count));
     late.into_par().for_each(|(number, tile)| {
         let front = lock(&shared.chain).take_front(number);
@@ -166,35 +166,35 @@ where
     lock(&shared.chain).sum.take()
 }
 
-/// What the lanes share.
+/// State that the lanes share.
 struct Shared<'s, T, F> {
     kind: Kind,
     op: &'s F,
-    /// No operation of the user's runs while it is locked.
+    /// The user's operation never runs while this is locked.
     chain: Mutex<Chain<'s, T>>,
-    /// A lane has panicked: the others need not go on.
+    /// Set if a lane has panicked: the others need not go on.
     broken: AtomicBool,
 }
 
 struct Chain<'t, T> {
-    /// Those that no lane has claimed.
+    /// The tiles that no lane has claimed.
     tiles: ChunksMut<'t, T>,
     claimed: usize,
-    /// The combination of all items in front of the tile `known`; with a lane that makes it longer
-    /// if there is none.
+    /// The combination of all items before the tile `known`; `None` while a lane has it to extend
+    /// it.
     sum: Option<T>,
     known: usize,
-    /// What is known of each tile.
+    /// The known value of each tile.
     parts: Vec<Part<T>>,
 }
 
-/// What is known of a tile.
+/// The known value of a tile.
 enum Part<T> {
-    /// Nothing, or nothing that is needed any more.
+    /// None, or none that is still needed.
     Open,
     /// The combination of its items.
     Total(T),
-    /// The combination of all items in front of it.
+    /// The combination of all items before it.
     Front(T),
 }
 
@@ -203,7 +203,7 @@ type Late<'t, T> = (usize, &'t mut [T]);
 
 /// What a lane does next.
 enum Step<'t, T> {
-    /// Scans a tile from the sum, and returns the sum.
+    /// Scans a tile from the sum, and extends the sum.
     Scan(&'t mut [T], T),
     /// Adds up a tile.
     AddUp(Late<'t, T>),
@@ -236,7 +236,7 @@ impl<'t, T> Chain<'t, T> {
         })
     }
 
-    /// Takes the sum and the total that makes it longer, if both are there.
+    /// Takes the sum and the total that extends it, if both are known.
     fn next_total(&mut self) -> Option<(T, T)> {
         let part = self.parts.get_mut(self.known)?;
         let sum = self.sum.take_if(|_| matches!(part, Part::Total(_)))?;
@@ -252,7 +252,7 @@ where
     T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
 {
-    /// Runs so many lanes. Returns the tiles that they have added up and not scanned.
+    /// Runs `count` lanes. Returns the tiles that they have added up and not scanned.
     fn lanes(&self, worker: &Worker, count: usize) -> Vec<Late<'t, T>> {
         if count == 1 {
             return or_break(&self.broken, || self.lane());
@@ -296,14 +296,14 @@ where
         late.into()
     }
 
-    /// Waits until it is known what is in front of a tile, though not for long.
+    /// Waits until the sum before a tile is known, or for about [`WAITS`] microseconds.
     fn await_front(&self, number: usize) {
         for turn in 1..=WAITS {
             if lock(&self.chain).known > number || self.broken.load(Ordering::Relaxed) {
                 return;
             }
             if turn % 16 == 0 {
-                // Its lane may be waiting for this processor.
+                // The lane that has the sum may be waiting for this processor.
                 give_way();
             }
             for _ in 0..16 {
@@ -312,14 +312,14 @@ where
         }
     }
 
-    /// The combination of a tile's items.
+    /// Returns the combination of a tile's items.
     fn total(&self, tile: &[T]) -> T {
         let (first, rest) = tile.split_first().expect("a tile has items");
         rest.iter()
             .fold(first.clone(), |total, item| (self.op)(&total, item))
     }
 
-    /// Makes the sum longer by the totals behind it, unless another lane has it.
+    /// Extends the sum by the totals that follow it, unless another lane has the sum.
     fn advance(&self) {
         let mut chain = lock(&self.chain);
         while let Some((sum, total)) = chain.next_total() {

@@ -16,8 +16,8 @@ where
     S: Split + Send,
     P: Pipe<S::Item>,
 {
-    /// Calls `f` with the items until it fails, and returns one of the errors. Items that come
-    /// behind a failure may or may not have been run.
+    /// Calls `f` with the items until it fails, and returns one of the errors. `f` may be called
+    /// with some items after a failed one, in the order of the source.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -37,7 +37,7 @@ where
         broken.map_or(Ok(()), Err)
     }
 
-    /// Calls `f` with the items until the token is cancelled. Returns `true` if it was called with
+    /// Calls `f` with the items until the token is cancelled. Returns `true` if `f` was called with
     /// all of them.
     ///
     /// ```
@@ -66,7 +66,7 @@ where
         cancelled.is_none()
     }
 
-    /// Returns `true` if `f` does for any item.
+    /// Returns `true` if `f` returns `true` for any item.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -81,7 +81,7 @@ where
         found.is_some()
     }
 
-    /// Returns `true` if `f` does for every item.
+    /// Returns `true` if `f` returns `true` for every item.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -113,8 +113,9 @@ where
 
     /// Returns the first item for which `f` returns `true`.
     ///
-    /// The loop runs in rounds, each as long as all before it. So in a pool of any size, the items
-    /// beyond the first hit that are looked at in vain are no more than those before it.
+    /// The loop runs in rounds, each as long as all before it together. So in a pool of any size,
+    /// the number of items after the first match that are searched in vain is at most that of the
+    /// items before it.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -145,13 +146,13 @@ where
     {
         let (mut rest, mut state) = (self.source, self.pipe.state());
         let (mut left, mut done) = (rest.len(), 0);
-        // Alone, until it is known what the items cost.
+        // On this thread alone, until the cost of the items is known.
         let start = ticks();
         while left > 0 && (done == 0 || ticks().saturating_sub(start) < WARM_UP) {
             let len = left.min(done.max(1));
             let found = self.pipe.run(&mut state, rest.block(len)).find_map(&f);
             if found.is_some() {
-                // By name: if a destructor panics, what was found is dropped too.
+                // Explicit drop: if a destructor panics, the found value is dropped too.
                 drop((rest, state));
                 return found;
             }
@@ -170,7 +171,7 @@ where
         None
     }
 
-    /// Returns the number of the first item for which `f` returns `true`.
+    /// Returns the position of the first item for which `f` returns `true`.
     ///
     /// ```
     /// use locksley::prelude::*;

@@ -1,13 +1,13 @@
 //! Partitioning in place by all workers, and selection on top of it.
 //!
 //! ```text
-//!   chunks:     | f f b b | f b b b | f f f b |     each is partitioned by itself
-//!   front ends:                 ^                   here, as many items belong to the front
-//!   swap:           b b     b b   |   f f f         what is on the wrong side, pairwise
+//!   chunks:     | f f b b | f b b b | f f f b |     each is partitioned on its own
+//!   front ends:                 ^                   there are as many front items as this
+//!   swap:           b b     b b   |   f f f         items on the wrong side, pairwise
 //! ```
 //!
-//! The chunks are a parallel loop. The swaps are sequential: they move at most half of the items
-//! once, in long runs, which costs less than a tenth of the comparisons.
+//! The chunks are partitioned by a parallel loop. The swaps are sequential: they move at most half
+//! of the items once, in long runs, which costs less than a tenth of the comparisons.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,13 +15,13 @@ use std::ops::Range;
 use crate::par::convert::ParSlice;
 use crate::scheduler::worker::Worker;
 
-/// The fewest items of a chunk: some ten microseconds.
+/// Smallest number of items in a chunk: some ten microseconds.
 const SMALLEST_CHUNK: usize = 8_000;
 
-/// How many chunks there are for each worker.
+/// Number of chunks for each worker.
 const CHUNKS: usize = 4;
 
-/// Moves the items for which `is_front` returns `true` to the front, and returns how many they are.
+/// Moves the items for which `is_front` returns `true` to the front, and returns their number.
 pub(super) fn partition<T, F>(items: &mut [T], is_front: &F) -> usize
 where
     T: Send,
@@ -55,7 +55,7 @@ fn partition_here<T, F: Fn(&T) -> bool>(items: &mut [T], is_front: &F) -> usize 
     front
 }
 
-/// Swaps what lies on the wrong side of `front`.
+/// Swaps the items that lie on the wrong side of `front`.
 fn swap_misplaced<T>(items: &mut [T], chunk: usize, fronts: &[usize], front: usize) {
     let len = items.len();
     let chunks = fronts.iter().enumerate().map(|(number, &count)| {
@@ -87,15 +87,15 @@ fn swap_misplaced<T>(items: &mut [T], chunk: usize, fronts: &[usize], front: usi
     }
 }
 
-/// How many items a pivot is chosen from.
+/// Number of items in the sample that a pivot is chosen from.
 const SAMPLE: usize = 255;
 
-/// How many pivots are tried: several times what items in any usual order take. Where all were bad,
-/// `std`'s selection goes on, which is linear in the worst case.
+/// Largest number of pivots that are tried: several times what items in any usual order take. If
+/// all were bad, `std`'s selection goes on, which is linear in the worst case.
 const PIVOTS: usize = 24;
 
-/// Puts the item of rank `rank` where it belongs, with no larger ones in front of it and no smaller
-/// ones behind it.
+/// Puts the item of rank `rank` where it belongs, with no larger ones before it and no smaller ones
+/// after it.
 pub(super) fn select<T, F>(items: &mut [T], rank: usize, compare: &F)
 where
     T: Send + Sync,
@@ -121,8 +121,8 @@ where
     let _ = items[part.clone()].select_nth_unstable_by(rank - part.start, compare);
 }
 
-/// Partitions around a pivot of about the rank: what is less, what is equal to it, what is more.
-/// Returns where the equal ones are. There is at least one.
+/// Partitions around a pivot of about the rank: smaller items, equal ones, larger ones. Returns the
+/// range of the equal ones. There is at least one.
 fn around_pivot<T, F>(items: &mut [T], rank: usize, compare: &F) -> Range<usize>
 where
     T: Send + Sync,

@@ -1,21 +1,21 @@
-//! Sorting: `std`'s sequential sorts on pieces, put together in parallel.
+//! Sorting: `std`'s sequential sorts on pieces, combined in parallel.
 //!
 //! | sort | pieces are made by | depth |
 //! |---|---|---|
 //! | unstable | partitioning around a sampled median, in place | O(n) expected |
 //! | stable | halving; they are merged through a buffer of n items | O((n/P) log n) |
 //!
-//! Both do O(n log n) work. The depth of the unstable one is that of the first partition, and the
-//! merges of the stable one have O(log^2 n) of its depth.
+//! Both do O(n log n) work. The depth of the unstable one is that of the first partition; of the
+//! depth of the stable one, the merges take O(log^2 n).
 //!
-//! There are [`PIECES`] or [`UNEQUAL_PIECES`] pieces for each worker. More would balance better and
-//! cost more merging; `std`'s sorts are faster than anything that is put together from smaller
-//! pieces. The merge splits the longer run in the middle and the other where that item belongs, so
-//! the forks of a merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard,
-//! section 4). It forks only if another worker is out of work.
+//! There are [`PIECES`] or [`UNEQUAL_PIECES`] pieces for each worker. More pieces would balance
+//! better but cost more merging; `std`'s sorts are faster than anything combined from smaller
+//! pieces. The merge splits the longer run in the middle and the other run where that item belongs,
+//! so the forks of a merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier,
+//! Bernard, section 4). It forks only if another worker is out of work.
 //!
-//! In a pool of one worker both are `std`'s sort. Nearly sorted items are not partitioned: the few
-//! that are out of order are sorted by themselves, and merged with the others.
+//! In a pool of one worker both are `std`'s sort. The unstable sort does not partition nearly
+//! sorted items: it sorts the few that are out of order, and merges them with the others.
 
 use std::cmp::Ordering;
 use std::mem::{self, MaybeUninit};
@@ -25,19 +25,19 @@ use std::slice;
 use crate::par::convert::AsPar;
 use crate::scheduler::worker::Worker;
 
-/// How many pieces there are for each worker in a stable sort, which are of one size, and in an
-/// unstable one, whose sizes are a matter of luck.
+/// Number of pieces for each worker in a stable sort, whose pieces have one size, and in an
+/// unstable one, whose pieces depend on the pivots.
 const PIECES: usize = 4;
 const UNEQUAL_PIECES: usize = 16;
 
-/// The fewest items that are worth sorting apart: some hundred microseconds.
+/// Smallest number of items that are worth a piece to sort: some hundred microseconds.
 const SMALLEST_SORT: usize = 8_000;
 
-/// The fewest items that are worth merging apart: some ten microseconds.
+/// Smallest number of items that are worth a merge of their own: some ten microseconds.
 const SMALLEST_MERGE: usize = 8_000;
 
-/// Runs `sort` on a worker with the number of items that a piece has, or returns `None` if there is
-/// too little to sort, or the pool has one worker.
+/// Runs `sort` on a worker with the number of items of a piece. Returns `None` without running it
+/// if there are too few items, or the pool has one worker.
 fn on_worker<R: Send>(
     len: usize,
     pieces: usize,
@@ -57,7 +57,7 @@ fn on_worker<R: Send>(
     }
 }
 
-/// Sorts in place, and may reorder equal items. Returns `false` if `std`'s sort is to do it.
+/// Sorts in place, and may reorder equal items. Returns `false` if it leaves that to `std`'s sort.
 pub(super) fn unstable<T, F>(items: &mut [T], compare: &F) -> bool
 where
     T: Send,
@@ -76,16 +76,16 @@ where
     sorted.is_some()
 }
 
-/// How many neighbours are looked at, and one in how many may be out of order, for a slice to be
-/// taken for nearly sorted.
+/// A slice counts as nearly sorted if, of [`LOOKS`] pairs of neighbours, at most one in `DISORDER`
+/// is out of order.
 const LOOKS: usize = 1024;
 const DISORDER: usize = 16;
 
-/// Moves the items that are out of order to the end, if they are few. Returns how many are in
-/// order, at the beginning.
+/// Moves the items that are out of order to the end, if they are few. Returns the number of items
+/// at the beginning, which are in order.
 ///
-/// An item that is less than the one before it is moved, and so is that one: either of the two can
-/// be the one that does not belong there.
+/// If an item is less than the one before it, both are moved, since either of them may be the
+/// misplaced one.
 fn nearly_sorted<T, F>(items: &mut [T], compare: &F) -> Option<usize>
 where
     F: Fn(&T, &T) -> Ordering,
@@ -110,7 +110,7 @@ where
     Some(kept)
 }
 
-/// Sorts by partitioning until there are pieces.
+/// Sorts by partitioning down to pieces.
 fn quicksort<T, F>(worker: &Worker, items: &mut [T], piece: usize, compare: &F)
 where
     T: Send,
@@ -134,11 +134,11 @@ where
     );
 }
 
-/// How many items the pivot is the median of.
+/// Number of items in the sample whose median is the pivot.
 const SAMPLE: usize = 63;
 
-/// Moves the items that are less than a pivot to the front, and the pivot behind them. Returns
-/// where the pivot is.
+/// Moves the items that are less than a pivot to the front, and the pivot behind them. Returns the
+/// position of the pivot.
 fn partition<T, F>(items: &mut [T], compare: &F) -> usize
 where
     F: Fn(&T, &T) -> Ordering,
@@ -153,8 +153,8 @@ where
     let Some((pivot, rest)) = items.split_first_mut() else {
         return 0;
     };
-    // Without a branch that depends on the items: one that is not less is swapped with itself or
-    // with the first one that is not less.
+    // No branch depends on the items: every item is swapped to the end of the lesser ones, which
+    // then grow by one if the item is less.
     let mut less = 0;
     for place in 0..rest.len() {
         let is_less = compare(&rest[place], pivot) == Ordering::Less;
@@ -165,7 +165,7 @@ where
     less
 }
 
-/// Sorts, and keeps equal items in order. Returns `false` if `std`'s sort is to do it.
+/// Sorts, and keeps the order of equal items. Returns `false` if it leaves that to `std`'s sort.
 pub(super) fn stable<T, F>(items: &mut [T], compare: &F) -> bool
 where
     T: Send,
@@ -179,13 +179,13 @@ where
     sorted.is_some()
 }
 
-/// Where the sorted items shall be.
+/// Destination of the sorted items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
-    /// Where they were.
+    /// The slice itself.
     Items,
-    /// In the buffer, as copies. The items stay where they are, in some order, and own what they
-    /// own.
+    /// The buffer, as bitwise copies. The items stay in the slice, in some order, and remain the
+    /// owners of their contents.
     Buffer,
 }
 
@@ -200,8 +200,8 @@ impl Goal {
 
 /// Sorts by halving and merging.
 ///
-/// Whenever it returns or panics, `items` has all items, each once. The buffer has bitwise
-/// copies that nothing ever drops; it is the sorted sequence if that is the goal.
+/// Whenever this returns or panics, `items` has all items, each once. The buffer has bitwise copies
+/// that are never dropped; it has the sorted sequence if it is the goal.
 fn merge_sort<T, F>(
     worker: &Worker,
     items: &mut [T],
@@ -241,8 +241,8 @@ fn merge_sort<T, F>(
             let back = CopyBack { from, to, len };
             // SAFETY: both halves of the buffer were the goal, so copies of all items are in it.
             let sorted = unsafe { slice::from_raw_parts(from, len) };
-            // SAFETY: the items count as memory to write to from here on. They are whole again when
-            // the merge is done, or, if a comparison panics, when `back` has filled them.
+            // SAFETY: from here on the items count as uninitialized memory. They are valid again
+            // when the merge is done, or, if a comparison panics, when `back` has copied them.
             let items = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), len) };
             let (left, right) = sorted.split_at(mid);
             merge(worker, left, right, items, compare);
@@ -251,7 +251,8 @@ fn merge_sort<T, F>(
     }
 }
 
-/// Copies a buffer back when it is dropped: items that were being overwritten are whole again.
+/// Copies a buffer back when it is dropped, so that items that were being overwritten are valid
+/// again.
 struct CopyBack<T> {
     from: *const T,
     to: *mut T,
@@ -260,8 +261,8 @@ struct CopyBack<T> {
 
 impl<T> Drop for CopyBack<T> {
     fn drop(&mut self) {
-        // SAFETY: made of two slices of that length, in different memory, which outlive it. No
-        // worker writes to them any more: a panic leaves a join only after both sides are done.
+        // SAFETY: it is made of two disjoint slices of that length, which outlive it. No worker
+        // writes to them any more: a panic leaves a join only after both sides are done.
         unsafe { ptr::copy_nonoverlapping(self.from, self.to, self.len) };
     }
 }
@@ -269,12 +270,12 @@ impl<T> Drop for CopyBack<T> {
 /// Copies items bitwise.
 fn copy<T>(from: &[T], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
-    // SAFETY: of the same length, and one of them is borrowed exclusively. `MaybeUninit` never
+    // SAFETY: both have the same length, and `to` is borrowed exclusively. `MaybeUninit` never
     // drops the copies.
     unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
 }
 
-/// Merges two sorted sequences by copying. Equal items of the left one come first.
+/// Merges two sorted sequences by copying. Of equal items, those of `left` come first.
 fn merge<T, F>(worker: &Worker, left: &[T], right: &[T], to: &mut [MaybeUninit<T>], compare: &F)
 where
     F: Fn(&T, &T) -> Ordering + Sync,
@@ -319,11 +320,11 @@ where
     }
 }
 
-/// A shared slice that goes to another worker whose items can be sent but perhaps not shared.
+/// A shared slice that is sent to another worker, although its items may not be `Sync`.
 struct Lent<'l, T>(&'l [T]);
 
-// SAFETY: every item of a merge is looked at by one worker at a time: sub-merges are disjoint, and
-// the pivot, which is in one of them, is looked at only before they begin.
+// SAFETY: every item of a merge is accessed by one worker at a time: sub-merges are disjoint, and
+// the pivot, which is in one of them, is accessed only before they begin.
 unsafe impl<T: Send> Send for Lent<'_, T> {}
 
 impl<'l, T> Lent<'l, T> {
@@ -344,7 +345,7 @@ where
         }
         let is_right = compare(&right[r], &left[l]) == Ordering::Less;
         let from: *const T = if is_right { &right[r] } else { &left[l] };
-        // SAFETY: a live item, copied bitwise into a slot that never drops it.
+        // SAFETY: `from` is a valid item, copied bitwise into a slot that never drops it.
         slot.write(unsafe { ptr::read(from) });
         r += usize::from(is_right);
         l += usize::from(!is_right);
@@ -354,7 +355,7 @@ where
     copy(&right[r..], to_right);
 }
 
-/// References to the items of two sorted sequences, merged.
+/// Returns references to the items of two sorted sequences, merged.
 pub(super) fn merged<'m, T: Ord + Sync>(left: &'m [T], right: &'m [T]) -> Vec<&'m T> {
     let (left, right): (Vec<&T>, Vec<&T>) = (left.par().collect(), right.par().collect());
     let len = left.len() + right.len();
@@ -366,7 +367,7 @@ pub(super) fn merged<'m, T: Ord + Sync>(left: &'m [T], right: &'m [T]) -> Vec<&'
         None if len < 2 * SMALLEST_MERGE => merge_here(&left, &right, to, &compare),
         None => crate::pool::global().run(|worker| merge(worker, &left, &right, to, &compare)),
     }
-    // SAFETY: the merge has written all of them; references need no owner.
+    // SAFETY: the merge has written all `len` references, which need not be dropped.
     unsafe { merged.set_len(len) };
     merged
 }

@@ -1,9 +1,9 @@
-//! What a loop runs over.
+//! The sequences that a loop can run over.
 
-/// A sequence of known length that can be split anywhere: what a parallel loop runs over.
+/// A sequence of known length that can be split anywhere: the source of a parallel loop.
 ///
-/// Ranges of integers, slices and mutable slices implement it; any other type that does can be
-/// looped over with [`IntoPar::into_par`](crate::par::IntoPar::into_par).
+/// Ranges of integers, slices and mutable slices implement this trait. Any other type that does can
+/// be looped over with [`IntoPar::into_par`](crate::par::IntoPar::into_par).
 ///
 /// A wrong implementation gives wrong results or panics, and never undefined behaviour. The trait
 /// is not in the prelude, because its `len` would hide that of ranges.
@@ -47,7 +47,7 @@
     reason = "an empty sequence is as good as any other"
 )]
 pub trait Split: Sized {
-    /// What the sequence consists of.
+    /// The type of the items.
     type Item;
 
     /// The sequential iterator over a block.
@@ -55,20 +55,22 @@ pub trait Split: Sized {
     where
         Self: 'a;
 
-    /// How many items there are.
+    /// Returns the number of items.
     fn len(&self) -> usize;
 
-    /// Splits the sequence: the first `mid` items, and the others. `mid` is at most the length.
+    /// Splits the sequence into the first `mid` items and the others. `mid` is at most the length.
     fn split_at(self, mid: usize) -> (Self, Self);
 
     /// Removes the first `len` items and returns an iterator over them. `len` is at most the
     /// length.
     ///
-    /// The iterator is the loop's inner loop: the plainer it is, the better it is compiled.
+    /// The iterator is the loop's inner loop: the simpler it is, the better the compiler can
+    /// optimise it.
     fn block(&mut self, len: usize) -> Self::Iter<'_>;
 
-    /// Returns where the sequence is split if a worker asks for a part of it: in the middle, unless
-    /// an implementation knows better. A value that leaves a side empty is moved by one.
+    /// Returns where the sequence is split if another worker is out of work. The default is half of
+    /// the length; an implementation can return the point that halves the work. A value that leaves
+    /// one side empty is moved by one.
     ///
     /// ```
     /// use locksley::par::Split;

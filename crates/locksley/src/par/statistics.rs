@@ -13,8 +13,8 @@ where
     S: Split + Send,
     P: Pipe<S::Item>,
 {
-    /// Counts the items by a number that `bin` gives each of them: `bins` counts, for the numbers
-    /// below that. Work O(n) and O(bins) for each piece.
+    /// Counts the items of each bin, where `bin` returns the number of an item's bin, from 0 to
+    /// `bins - 1`. Work O(n), and O(bins) for each piece.
     ///
     /// ```
     /// use locksley::prelude::*;

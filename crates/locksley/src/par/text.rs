@@ -1,8 +1,8 @@
-//! Strings: their bytes, and their lines.
+//! Loops over the bytes and the lines of strings.
 //!
-//! How many lines a string has is known only at its end, so the source behind
+//! The number of lines of a string is known only at its end, so the source of
 //! [`par_lines`](ParStr::par_lines) is the string in bands of [`BAND`] bytes. A band has the lines
-//! that begin in it, and each of them whole; a band inside of a long line has none.
+//! that begin in it, each of them whole; a band inside of a long line has none.
 
 use std::str;
 
@@ -10,7 +10,7 @@ use crate::par::iter::Par;
 use crate::par::pipe::{Copied, FlatMap, Same};
 use crate::par::split::Split;
 
-/// How many bytes a band has: some hundred nanoseconds of work, if lines are cheap.
+/// Number of bytes in a band: some hundred nanoseconds of work, if lines are cheap.
 const BAND: usize = 1024;
 
 /// The stage that turns a band into its lines.
@@ -24,7 +24,7 @@ type IntoLines<'s> = FlatMap<Same, fn(&'s str) -> str::Lines<'s>>;
 /// assert_eq!("a\nbc".par_lines().count(), 2);
 /// ```
 pub trait ParStr {
-    /// Begins a loop over the lines, as [`str::lines`] has them.
+    /// Begins a loop over the lines, which are those of [`str::lines`].
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -70,10 +70,10 @@ pub struct Bands<'s> {
 }
 
 impl<'s> Bands<'s> {
-    /// The lines that begin in these bands.
+    /// Returns the lines that begin in these bands, as one string.
     ///
-    /// Where the first one begins is looked for in the bands alone. Beyond their end goes only the
-    /// search for the end of a line that begins in them, so a long line is searched once.
+    /// The search for the first line stays inside the bands. Only the search for the end of a line
+    /// that begins in them goes beyond, so a long line is searched once.
     fn lines(&self, first: usize, count: usize) -> &'s str {
         let bytes = self.text.as_bytes();
         let from = (first * BAND).saturating_sub(1);
@@ -117,7 +117,7 @@ impl<'s> Split for Bands<'s> {
         (part(first, mid), part(first + mid, self.count - mid))
     }
 
-    /// The bands of a block are one string, and the others of its length are empty.
+    /// Returns the bands of a block: the first has the lines of all, and the others are empty.
     #[inline]
     fn block(&mut self, len: usize) -> BandBlock<'s> {
         let lines = self.lines(self.first, len);

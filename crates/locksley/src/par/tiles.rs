@@ -1,4 +1,4 @@
-//! Two dimensions: tiles of an index space, and mutable tiles of a slice that has rows.
+//! Loops in two dimensions: tiles of an index space, and mutable tiles of a slice that has rows.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,12 +24,12 @@ pub struct Tile {
     pub columns: Range<usize>,
 }
 
-/// The grid that both kinds of tiles are on. Tiles are numbered row by row.
+/// The grid of both kinds of tiles. Tiles are numbered row by row.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
-    /// Rows and columns of the whole.
+    /// Number of rows and columns of the whole.
     whole: (usize, usize),
-    /// Rows and columns of a tile.
+    /// Number of rows and columns of a tile.
     tile: (usize, usize),
 }
 
@@ -146,7 +146,8 @@ pub struct TilesMut<'s, T> {
     items: PhantomData<&'s mut [T]>,
 }
 
-// SAFETY: it stands for the mutable borrow of its tiles, which can be sent if the items can.
+// SAFETY: `TilesMut` stands for the mutable borrow of its tiles, which can be sent if the items
+// can.
 unsafe impl<T: Send> Send for TilesMut<'_, T> {}
 
 impl<'s, T> TilesMut<'s, T> {
@@ -232,7 +233,7 @@ impl<'s, T> Iterator for TileMutIter<'s, T> {
 /// [`ParSlice::par_tiles_mut`](crate::par::ParSlice::par_tiles_mut).
 pub struct TileMut<'s, T> {
     tile: Tile,
-    /// How many items a row of the slice has.
+    /// Number of items in a row of the slice.
     stride: usize,
     /// The first item of the slice.
     start: *mut T,
@@ -241,11 +242,11 @@ pub struct TileMut<'s, T> {
 
 // SAFETY: a tile is a mutable borrow of its items, which can be sent if they can.
 unsafe impl<T: Send> Send for TileMut<'_, T> {}
-// SAFETY: a shared tile gives away nothing but its position.
+// SAFETY: a shared tile gives access only to its position.
 unsafe impl<T: Sync> Sync for TileMut<'_, T> {}
 
 impl<T> TileMut<'_, T> {
-    /// Where the tile is.
+    /// Returns the rows and columns of the tile.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -272,11 +273,12 @@ impl<T> TileMut<'_, T> {
         let Tile { rows, columns } = self.tile.clone();
         let (start, stride) = (self.start, self.stride);
         rows.map(move |row| {
-            // SAFETY: no tile has a number beyond the last, so row and columns are in the slice.
+            // SAFETY: the number of the tile is below that of tiles, so row and columns are in the
+            // slice.
             let first = unsafe { start.add(row * stride + columns.start) };
             // SAFETY: tiles are disjoint, and every tile is given out once: pieces and blocks take
-            // no numbers but their own. An exclusive borrow of the tile gives out each of its rows
-            // once, and the slice is borrowed for as long as the tiles.
+            // only their own numbers. A mutable borrow of the tile gives out each of its rows once,
+            // and the slice is borrowed for as long as the tiles.
             (row, unsafe {
                 slice::from_raw_parts_mut(first, columns.end - columns.start)
             })

@@ -1,4 +1,4 @@
-//! Loops that end where a function says, with the results that the sequential loop has.
+//! Loops that end at an item that a function chooses, with the results of the sequential loop.
 
 use crate::par::collect::{Append, concatenate};
 use crate::par::drive::{End, drive};
@@ -13,8 +13,8 @@ where
     S: Split + Send,
     P: Pipe<S::Item>,
 {
-    /// Turns each item into another until `f` returns `None`: what comes behind the first `None`
-    /// is no part of the result. Some of it may be run in vain.
+    /// Replaces each item by `f` of it until `f` returns `None`: the items after the first `None`
+    /// are not part of the result. Some of them may be run in vain.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -30,8 +30,8 @@ where
         MapWhile { par: self, f }
     }
 
-    /// Keeps the items in front of the first one for which `f` returns `false`. Some of those
-    /// behind it may be run in vain.
+    /// Keeps the items before the first one for which `f` returns `false`. Some of those after it
+    /// may be run in vain.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -116,11 +116,11 @@ where
     }
 }
 
-/// Feeds an end with what comes in front of the first `None`.
+/// Feeds an end with the items before the first `None`.
 struct Until<E, F> {
     end: E,
     f: F,
-    /// Where the first block begins that has a `None`.
+    /// Start of the first block, among those run so far, that has a `None`.
     stop: AtomicUsize,
 }
 
@@ -129,7 +129,7 @@ where
     E: End<R>,
     F: Fn(T) -> Option<R> + Sync,
 {
-    /// What a piece has accumulated, and whether it came to a `None`.
+    /// The accumulator of a piece, and `true` if the piece has come to a `None`.
     type Acc = (E::Acc, bool);
 
     fn start(&self) -> Self::Acc {

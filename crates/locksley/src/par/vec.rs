@@ -1,4 +1,4 @@
-//! Vectors by value.
+//! The source of loops over vectors by value.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crate::par::split::Split;
 
-/// The items of a vector, by value: what [`into_par`](crate::par::IntoPar::into_par) makes of one.
+/// The items of a vector, by value: the source that [`into_par`](crate::par::IntoPar::into_par)
+/// makes of a vector.
 ///
 /// Items that the loop does not reach are dropped with the piece that they are in; the allocation
 /// is freed with the last piece.
@@ -22,9 +23,9 @@ use crate::par::split::Split;
 /// assert_eq!(longer, ["a!", "b!"]);
 /// ```
 pub struct VecPiece<T> {
-    /// Frees the allocation, and drops no item.
+    /// Owns the allocation, but no item.
     buffer: Arc<Buffer<T>>,
-    /// The first of the piece's items, which are its own.
+    /// The first item of the piece, which owns its items.
     start: NonNull<T>,
     len: usize,
 }
@@ -46,7 +47,8 @@ unsafe impl<T: Send> Send for VecPiece<T> {}
 impl<T> From<Vec<T>> for VecPiece<T> {
     fn from(items: Vec<T>) -> VecPiece<T> {
         let mut items = ManuallyDrop::new(items);
-        // From the vector, not from its slice: the pointer is good for the whole allocation.
+        // From the vector, not from its slice, so that the pointer is valid for the whole
+        // allocation.
         let start = NonNull::new(items.as_mut_ptr()).expect("a vector's pointer is not null");
         VecPiece {
             buffer: Arc::new(Buffer {
@@ -62,7 +64,7 @@ impl<T> From<Vec<T>> for VecPiece<T> {
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         // SAFETY: start and capacity are those of the vector that was forgotten. Every piece keeps
-        // the buffer alive, so that no piece and no item is left.
+        // the buffer alive, so no piece and no item exists any more.
         drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), 0, self.capacity) });
     }
 }
@@ -126,11 +128,11 @@ impl<T> fmt::Debug for VecPiece<T> {
     }
 }
 
-/// A block of a vector's items, by value. Those that are not taken are dropped with it.
+/// A block of a vector's items, by value. Items that were not taken are dropped with the block.
 pub struct VecBlock<'p, T> {
     start: NonNull<T>,
     len: usize,
-    /// The piece keeps the allocation.
+    /// The piece, which keeps the allocation alive.
     piece: PhantomData<&'p mut VecPiece<T>>,
 }
 
@@ -142,8 +144,8 @@ impl<T> Iterator for VecBlock<'_, T> {
         if self.len == 0 {
             return None;
         }
-        // SAFETY: the block owns `len` items from `start` on. This one is read once: the next two
-        // lines take it out of the block.
+        // SAFETY: the block owns `len` items from `start` on. This one is read once: the lines
+        // below remove it from the block.
         let item = unsafe { self.start.read() };
         self.len -= 1;
         // SAFETY: at most one past the last item.
@@ -165,7 +167,7 @@ impl<T> Drop for VecBlock<'_, T> {
     #[inline]
     fn drop(&mut self) {
         let items = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.len);
-        // SAFETY: the block owns what is left of it.
+        // SAFETY: the block owns the items that were not taken.
         unsafe { ptr::drop_in_place(items) };
     }
 }

@@ -10,8 +10,8 @@ use crate::task::scope_fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
 use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
 
 impl Pool {
-    /// Runs `f` in the pool and returns its result. Everything that it forks or spawns
-    /// through the free functions stays in this pool.
+    /// Runs `f` in the pool and returns its result. Whatever `f` forks or spawns through the free
+    /// functions stays in this pool.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -29,7 +29,7 @@ impl Pool {
         self.run(|_| f())
     }
 
-    /// [`install`](Pool::install) that hands `f` its worker.
+    /// [`install`](Pool::install) that passes `f` its worker.
     pub fn run<F, R>(&self, f: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
@@ -49,7 +49,7 @@ impl Pool {
         self.run(|worker| worker.join(|_| a(), |_| b()))
     }
 
-    /// [`join_context`](crate::join_context) in this pool. If the calling thread is none of its
+    /// [`join_context`](crate::join_context) in this pool. If the calling thread is not one of its
     /// workers, both closures have migrated.
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where

@@ -1,4 +1,4 @@
-//! What the builder was told, and how a pool asks for it.
+//! The configuration of a pool, as its builder was told.
 
 use std::any::Any;
 use std::io::Write;
@@ -14,11 +14,12 @@ use crate::scheduler::registry::Registry;
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
-/// The most workers that a pool can have. An idle worker takes a few kilobytes.
+/// The maximum number of workers of a pool. An idle worker takes a few kilobytes.
 pub(crate) const MOST_WORKERS: usize = 1 << 12;
 
-/// The fewest spares of a pool by default. Each allows one task that is blocked within another, as
-/// where two pools call into each other. A spare costs nothing until it is first needed.
+/// The minimum of the default number of spares. Each allows one task that is blocked within
+/// another, for example if two pools call into each other. A spare costs nothing until it is first
+/// needed.
 const SPARES: usize = 64;
 
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
@@ -31,7 +32,7 @@ type MakePolicy<P> = Box<dyn Fn(usize) -> Box<P> + Send + Sync>;
 pub(crate) struct Pinner {
     /// The CPU of each worker.
     pub(super) cpus: fn(&Pinning, usize) -> Result<Vec<usize>, PinningError>,
-    /// Tells the workers who is near whom.
+    /// Sets the workers' orders of victims, by distance.
     pub(crate) settle: fn(&Registry),
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Config {
     pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
-    /// Whether loops split by their length alone.
+    /// Set if loops split by their length alone.
     pub(crate) deterministic: bool,
     /// Keeps the recorded runs, if runs are recorded.
     pub(crate) recorder: Option<Recorder>,
@@ -57,15 +58,16 @@ pub(crate) struct Config {
     pub(crate) tracing: Option<Tracing>,
     pub(crate) depth_limit: usize,
     pub(super) victims: Option<Victims>,
-    /// A user's choice of victims.
+    /// A user-defined choice of victims.
     pub(crate) balancer: Option<MakePolicy<dyn Balancer + Send>>,
-    /// A user's choice of when and to whom to give.
+    /// A user-defined choice of when and to whom to give.
     pub(crate) donor: Option<MakePolicy<dyn Donor + Send>>,
-    /// What the workers know of each other: `Peers` under the strategy `sharing`, a `Table` under
+    /// State that the workers share: `Peers` under the strategy `sharing`, a `Matrix` under
     /// `dealing`. Created with the first worker.
     pub(crate) shared: OnceLock<Arc<dyn Any + Send + Sync>>,
     pub(super) pinning: Pinning,
-    /// What it takes to pin, if the builder was told to: a program that does not is smaller by it.
+    /// The code that pins workers, if the builder was told to: a program that does not pin does not
+    /// contain it.
     pub(crate) pinner: Option<Pinner>,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) pinned_cpus: Vec<usize>,
@@ -76,7 +78,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// The number of spares that there may be.
+    /// Returns the maximum number of spares.
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
             Waiting::Leapfrog => {
@@ -87,7 +89,7 @@ impl Config {
         }
     }
 
-    /// How victims are chosen, if the builder or the strategy says so.
+    /// Returns how victims are chosen, if the builder or the strategy says so.
     pub(crate) fn victims(&self) -> Option<Victims> {
         match self.strategy {
             Strategy::Flexible(policy) => self.victims.or(Some(policy.victims)),
@@ -113,7 +115,7 @@ impl Config {
         self.panic.is_some()
     }
 
-    /// Calls something of the user's. A panic goes to the handler.
+    /// Calls user code. A panic goes to the panic handler.
     pub(crate) fn guard<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         catch(f).map_err(|payload| self.handle_panic(payload)).ok()
     }

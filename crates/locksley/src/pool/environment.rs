@@ -1,5 +1,5 @@
-//! What the environment says of pools: the only place that reads it, but for make's variables
-//! (`locksley_machine::jobserver`).
+//! Environment variables for pools. Elsewhere only those of make (`locksley_machine::jobserver`)
+//! and `LOCKSLEY_NO_MEMBARRIER` (`locksley_queue::barrier`) are read.
 
 use std::env;
 #[cfg(all(feature = "stats", not(loom)))]
@@ -9,11 +9,11 @@ use std::sync::{Once, OnceLock};
 use crate::error::{BuildError, report};
 use crate::strategy::{HAS_STRATEGIES, Strategy};
 
-/// The number of workers of a pool that is not told otherwise.
+/// The variable with the default number of workers.
 const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
 
-/// Returns the number of workers of a pool that is not told otherwise: what the environment says,
-/// or the number of CPUs that this process may use, affinity and cgroup quota included.
+/// Returns the default number of workers: that of the environment, or the number of CPUs that this
+/// process may use, according to affinity and cgroup quota.
 pub(super) fn workers() -> Result<usize, BuildError> {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let Ok(value) = env::var(NUM_THREADS) else {
@@ -29,8 +29,8 @@ pub(super) fn workers() -> Result<usize, BuildError> {
     }
 }
 
-/// Returns the strategy of a pool that is not told otherwise. A name that there is not is reported
-/// once, and ignored.
+/// Returns the default strategy, which the environment may name. An unknown name is reported once,
+/// and ignored.
 pub(super) fn strategy() -> Strategy {
     static REPORT: Once = Once::new();
     let default = Strategy::default();
@@ -51,8 +51,8 @@ pub(super) fn strategy() -> Strategy {
     })
 }
 
-/// Returns `true` if loops are to split by their length alone. Read once: a loop outside of any
-/// pool asks too.
+/// Returns `true` if loops are to split by their length alone. Read once, since loops outside of
+/// any pool ask, too.
 pub(crate) fn is_deterministic() -> bool {
     static SET: OnceLock<bool> = OnceLock::new();
     let set = || env::var_os("LOCKSLEY_REPRODUCIBLE").filter(|value| !value.is_empty());

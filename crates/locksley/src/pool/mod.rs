@@ -41,12 +41,12 @@ pub(crate) fn global() -> &'static Pool {
     })
 }
 
-/// Ends the global pool: waits until everything that was spawned is done and its threads have
-/// ended. The next use of it starts another one. Does nothing if it has not been started.
+/// Shuts the global pool down: waits until all spawned tasks are done and its threads have ended.
+/// The next use of the global pool starts another one. Does nothing if it has not been started.
 ///
-/// This is for a library that is about to be unloaded, whose code must run in no thread. No other
-/// thread may use the global pool meanwhile: what it hands to a pool that has ended does not run.
-/// Called from a task of the global pool, it does not wait.
+/// This is for a library that is about to be unloaded, whose code must not run in any thread. No
+/// other thread may use the global pool meanwhile: a task that is passed to a pool that has ended
+/// does not run. Called from a task of the global pool, it does not wait.
 ///
 /// ```
 /// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
@@ -60,16 +60,16 @@ pub fn shutdown_global() {
     }
 }
 
-/// The most workers that a pool can have.
+/// Returns the maximum number of workers of a pool.
 pub fn max_num_workers() -> usize {
     MOST_WORKERS
 }
 
 /// A pool of workers.
 ///
-/// Dropping it waits until everything that was spawned is done and its threads have ended. That
-/// blocks the calling thread: asynchronous code uses
-/// [`shutdown_background`](Pool::shutdown_background) instead.
+/// Dropping it waits until all spawned tasks are done and its threads have ended. That blocks the
+/// calling thread: asynchronous code uses [`shutdown_background`](Pool::shutdown_background)
+/// instead.
 pub struct Pool {
     pub(crate) registry: Arc<Registry>,
 }
@@ -85,7 +85,7 @@ impl Pool {
         Pool::builder().build()
     }
 
-    /// A builder with the defaults.
+    /// Returns a builder with the defaults.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -99,13 +99,14 @@ impl Pool {
         &self.registry
     }
 
-    /// The number of workers.
+    /// Returns the number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
     }
 
-    /// The index of the calling thread, if it is one of this pool's workers. See [`Worker::index`].
+    /// Returns the index of the calling thread's worker, if it belongs to this pool. See
+    /// [`Worker::index`].
     pub fn current_worker_index(&self) -> Option<usize> {
         Worker::current_in(&self.registry).map(Worker::index)
     }
@@ -116,8 +117,8 @@ impl Pool {
         Worker::current_in(&self.registry).map(|worker| !worker.seems_empty())
     }
 
-    /// Ends the pool: waits until everything that was spawned is done and all threads have
-    /// ended. Dropping it does the same.
+    /// Shuts the pool down: waits until all spawned tasks are done and all threads have ended.
+    /// Dropping the pool does the same.
     pub fn shutdown(self) {}
 
     /// [`shutdown`](Pool::shutdown) of a pool that lives as long as the process. No thread may use
@@ -127,7 +128,7 @@ impl Pool {
         self.registry.close();
     }
 
-    /// Ends the pool, and does not wait: the threads finish what was spawned, and end.
+    /// Shuts the pool down without waiting: the threads finish all spawned tasks, and end.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -158,7 +159,7 @@ impl fmt::Debug for Pool {
         let strategy = &self.registry.config.strategy;
         let mut pool = f.debug_struct("Pool");
         pool.field("workers", &self.workers());
-        // What describes the policies of all strategies is left out with them.
+        // The code that prints the policies of the strategies is left out with them.
         if HAS_STRATEGIES {
             pool.field("strategy", &format_args!("{strategy}"));
         } else {
@@ -199,8 +200,8 @@ where
         let waiter = std::thread::current();
         let run = move |worker: &Worker| {
             *place = Some(catch(|| record::run(worker, f)));
-            // SAFETY: the waiter goes on, and the latch away, only when it sees it set; the
-            // thread's handle is the closure's own.
+            // SAFETY: the waiter goes on, and the latch away, only when it sees the latch set; the
+            // closure owns the thread's handle.
             unsafe { Latch::set(latch, || waiter.unpark()) };
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches

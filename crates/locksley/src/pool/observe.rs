@@ -8,9 +8,9 @@ use crate::observe::record;
 use crate::observe::state::PoolState;
 
 impl Pool {
-    /// The number of workers that look for work without a pause: all of them, unless the process
-    /// has lost processors since, by its affinity mask or the quota of its control group. The pool
-    /// looks once a second while it works, unless
+    /// Returns the number of workers that look for work without a pause: all of them, unless the
+    /// process has lost processors since, by its affinity mask or the quota of its control group.
+    /// The pool looks once a second while it works, unless
     /// [`Builder::processors`](crate::Builder::processors) was called. Workers beyond this number
     /// sleep for 20 milliseconds before each job.
     #[must_use]
@@ -18,9 +18,9 @@ impl Pool {
         self.registry.active()
     }
 
-    /// The number of jobs in each worker's queues, by index; the spares that have been started come
-    /// last. The lengths are read one after the other, so a job that moves meanwhile may be counted
-    /// twice, or not at all.
+    /// Returns the number of jobs in each worker's queues, by index; the spares that have been
+    /// started come last. The lengths are read one after the other, so a job that moves meanwhile
+    /// may be counted twice, or not at all.
     #[must_use]
     pub fn loads(&self) -> Vec<usize> {
         let workers = 0..self.registry.workers();
@@ -29,9 +29,9 @@ impl Pool {
             .collect()
     }
 
-    /// What each worker is doing, what it waits for, and how many jobs are queued: to print when
-    /// nothing seems to move. The workers go on meanwhile, so the parts need not be of the same
-    /// moment.
+    /// Returns what each worker is doing, what it waits for, and how many jobs are queued, to be
+    /// printed when the program seems to hang. The workers go on meanwhile, so the parts need not
+    /// be of the same moment.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -44,7 +44,7 @@ impl Pool {
         PoolState::of(&self.registry)
     }
 
-    /// Counts of what the workers have done so far. Feature `stats`, on by default.
+    /// Returns counts of what the workers have done so far. Feature `stats`, on by default.
     ///
     /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
     #[cfg(all(feature = "stats", not(loom)))]
@@ -53,8 +53,8 @@ impl Pool {
         self.registry.stats()
     }
 
-    /// A handle for the statistics, which stays valid after the pool has ended. It keeps the
-    /// counters in memory. Feature `stats`, on by default.
+    /// Returns a handle for the statistics, which stays valid after the pool has ended. It keeps
+    /// the counters in memory. Feature `stats`, on by default.
     #[cfg(all(feature = "stats", not(loom)))]
     #[must_use]
     pub fn observer(&self) -> crate::Observer {
@@ -72,7 +72,7 @@ impl Pool {
         self.registry.take_recording()
     }
 
-    /// Runs a closure in the pool, and records what it does, and that alone: see
+    /// Runs a closure in the pool, and records what it does, and nothing else: see
     /// [`Builder::record`](crate::Builder::record), which need not have been called.
     ///
     /// Several such calls may be under way at once; each records its own closure. One within
@@ -86,13 +86,13 @@ impl Pool {
         run_in(&self.registry, |worker| record::record(worker, |_| f()))
     }
 
-    /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they
-    /// say about the speed-up on any number of workers. [`Profile`] says how accurate it is; the
-    /// [guide](crate::guide::observing) has an example.
+    /// Runs a closure in the pool, and measures how parallel it is: its work and span, and what
+    /// they say about the speed-up on any number of workers. [`Profile`] says how accurate it is;
+    /// the [guide](crate::guide::observing) has an example.
     ///
-    /// It works under every strategy, from inside of the pool and from outside. Several may be
-    /// under way at once; each is about its own closure. One within another is a part of the outer
-    /// one too. If the closure panics, so does this.
+    /// It works under every strategy, from inside of the pool and from outside. Several such calls
+    /// may be under way at once; each profiles its own closure. One within another is a part of the
+    /// outer profile, too. If the closure panics, so does this.
     #[must_use = "without a look at the profile, `install` costs less"]
     pub fn profile<F, R>(&self, f: F) -> (R, Profile)
     where
@@ -111,10 +111,10 @@ impl Pool {
     /// Returns what the workers have done since the last call, as a timeline: see
     /// [`Builder::trace`](crate::Builder::trace). Empty if nothing is traced.
     ///
-    /// It can be called at any time, and stops no worker. A job that still runs is drawn up to now;
-    /// the rest of it comes with the next call. The process has its number in the system, and each
-    /// worker is a thread of it, by its index; spares come last. Time counts from when the pool was
-    /// configured.
+    /// This can be called at any time, and stops no worker. A job that still runs is drawn up to
+    /// now; the rest of it comes with the next call. The trace shows the process with its process
+    /// id, and each worker as one of its threads, by index; spares come last. Time counts from when
+    /// the pool was configured.
     #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()

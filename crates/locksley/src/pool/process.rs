@@ -6,8 +6,8 @@ use crate::machine::process;
 use crate::scheduler::worker::Worker;
 use crate::sync::statics::{AtomicBool, Ordering};
 
-/// Returns the number of this process, which `fork` raises in the child from now on. The child's
-/// only thread is no worker.
+/// Returns the number of this process. From now on `fork` raises it in the child, and makes the
+/// child's only thread cease to be a worker.
 pub(crate) fn watched_generation() -> usize {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.swap(true, Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Tasks that are spawned into a pool.
+//! Spawning tasks into a pool.
 
 use std::hash::Hash;
 

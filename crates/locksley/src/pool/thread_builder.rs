@@ -1,14 +1,15 @@
-//! The threads of a pool: how one becomes a worker, and how the pool knows that all have left.
+//! The threads of a pool: how a thread becomes a worker, and how the pool knows that all threads
+//! have left.
 //!
-//! Each place that is to be taken gets a [`ThreadBuilder`]. Its holder runs it in a thread: the
-//! pool itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its
-//! own. The pool counts the builders that exist; when it ends, it waits until the last is gone, run
-//! or not.
+//! Each worker slot that is to be used gets a [`ThreadBuilder`]. Its holder runs it in a thread:
+//! the pool itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in a thread
+//! of its own. The pool counts the builders that exist; when it ends, it waits until the last one
+//! is gone, run or not.
 //!
-//! A thread can also be *adopted*: the one that builds the pool becomes its first worker
+//! A thread can also be *adopted*: the thread that builds the pool becomes its first worker
 //! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main
-//! loop, and works for the pool only where it waits or gives way. It keeps the pool's memory until
-//! it ends, because what runs on it may know the worker by reference.
+//! loop, and works for the pool only while it waits or yields. It keeps the pool's memory until it
+//! ends, because code that runs on it may hold a reference to the worker.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -21,14 +22,14 @@ use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
 use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock, wait_while};
 
-/// What the threads of a pool tell about whether they could be pinned.
+/// Reports of a pool's threads on whether they could be pinned.
 pub(crate) struct Reports {
     state: Mutex<Pending>,
     changed: Condvar,
 }
 
 struct Pending {
-    /// How many threads have not reported.
+    /// Number of threads that have not reported.
     missing: usize,
     error: Option<BuildError>,
 }
@@ -44,7 +45,8 @@ impl Reports {
         })
     }
 
-    /// Waits until a thread has reported an error, which is returned, or none is to come.
+    /// Waits until a thread has reported an error, which is returned, or until all threads have
+    /// reported.
     pub(crate) fn wait(&self) -> Option<BuildError> {
         let waits = |state: &Pending| state.error.is_none() && state.missing > 0;
         wait_while(&self.changed, lock(&self.state), waits)
@@ -53,7 +55,7 @@ impl Reports {
     }
 }
 
-/// What one thread is to report. Dropped, it reports that nothing is to come.
+/// The report of one thread. Dropping it counts the thread as having reported.
 pub(crate) struct Report(Arc<Reports>);
 
 impl Report {
@@ -76,10 +78,11 @@ impl Drop for Report {
     }
 }
 
-/// How many threads are to come, or have not left.
+/// Counts the threads of a pool that have not left, those to come included.
 pub(crate) struct Roll {
     count: Mutex<usize>,
-    /// How many can add to the pool's tasks or run them: these threads, an adopted one, the `Pool`.
+    /// Number of users that can add to the pool's tasks or run them: these threads, an adopted one,
+    /// the `Pool`.
     users: AtomicUsize,
     changed: Condvar,
     /// Workers of other pools that wait for the last to leave.
@@ -116,7 +119,8 @@ impl Roll {
         *lock(&self.count) == 0
     }
 
-    /// Returns `true` if all have left. If not, the last one unparks the calling thread.
+    /// Returns `true` if all threads have left. If not, the last one to leave unparks the calling
+    /// thread.
     pub(crate) fn is_empty_or_unpark(&self) -> bool {
         let (count, me) = (lock(&self.count), thread::current());
         if *count > 0 {
@@ -151,7 +155,7 @@ impl Roll {
     }
 }
 
-/// What starts the threads of a pool.
+/// The function that starts the threads of a pool.
 pub(crate) type SpawnThread<'s> = &'s mut dyn FnMut(ThreadBuilder) -> io::Result<()>;
 
 /// A worker that waits for its thread: see [`Builder::build_with`](crate::Builder::build_with).
@@ -185,13 +189,13 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// The name that its thread should have: see
+    /// The name that the worker's thread should have: see
     /// [`Builder::thread_name`](crate::Builder::thread_name).
     pub fn name(&self) -> String {
         self.registry.config.thread_name(self.index)
     }
 
-    /// The size that its thread's stack should have: see
+    /// The size that the stack of the worker's thread should have: see
     /// [`Builder::stack_size`](crate::Builder::stack_size).
     pub fn stack_size(&self) -> Option<usize> {
         self.registry.config.stack_size
@@ -213,13 +217,14 @@ impl ThreadBuilder {
             registry.main_loop(worker);
             config.run_handler(config.exit.as_ref(), index);
             if !registry.closed() {
-                // The handler has spawned a task, and this may be the last worker.
+                // The exit handler has spawned a task, and this may be the last worker.
                 registry.main_loop(worker);
             }
         });
     }
 
-    /// Starts a thread of that name and stack size, and runs the worker in it. That is what
+    /// Starts a thread with the worker's [name](ThreadBuilder::name) and [stack
+    /// size](ThreadBuilder::stack_size), and runs the worker in it, as
     /// [`Builder::build`](crate::Builder::build) does.
     ///
     /// # Errors
@@ -230,7 +235,7 @@ impl ThreadBuilder {
         self.spawn_by(builder)
     }
 
-    /// Starts a thread by `builder`, and runs the worker in it. Ending the pool joins the thread.
+    /// Starts a thread with `builder`, and runs the worker in it. Ending the pool joins the thread.
     ///
     /// # Errors
     ///
@@ -242,7 +247,7 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    /// What starts a thread of that name and stack size.
+    /// Returns a builder of a thread with the worker's name and stack size.
     fn thread_builder(&self) -> thread::Builder {
         let builder = thread::Builder::new().name(self.name());
         match self.stack_size() {
@@ -256,7 +261,8 @@ impl ThreadBuilder {
         self.start_by(builder)
     }
 
-    /// Starts a thread; the only place, because each makes a program two kilobytes larger.
+    /// Starts a thread. Only this function does, because each such call makes a program two
+    /// kilobytes larger.
     #[inline(never)]
     fn start_by(self, builder: thread::Builder) -> io::Result<thread::JoinHandle<()>> {
         builder.spawn(move || self.run())
@@ -300,7 +306,7 @@ thread_local! {
     static ADOPTER: RefCell<Option<Adopter>> = const { RefCell::new(None) };
 }
 
-/// Makes the calling thread, which is no worker, the pool's first one until it ends.
+/// Makes the calling thread, which is not a worker, the pool's first worker until the thread ends.
 pub(crate) fn adopt(registry: &Arc<Registry>) {
     registry.roll.add_user();
     ADOPTER.set(Some(Adopter(registry.clone())));

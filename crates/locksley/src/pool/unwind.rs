@@ -1,10 +1,9 @@
-//! What a program holds of a pool stays usable after a panic, so it may be used inside of
-//! `catch_unwind`.
+//! Unwind safety: what a program holds of a pool stays usable after a panic, so it may be used
+//! inside of `catch_unwind`.
 //!
-//! Tasks run behind `catch_unwind` in any case. A panic leaves the runtime's own state whole: locks
-//! are taken whether they are poisoned or not, and no user's code runs while one is held. What a
-//! task shares with others by references of its own is checked where the closure is given to the
-//! caller's `catch_unwind`.
+//! Tasks run behind `catch_unwind` in any case. A panic leaves the runtime's own state intact:
+//! poisoned locks are taken all the same, and no user code runs while a lock is held. What a task
+//! borrows is checked where its closure is passed to the caller's `catch_unwind`.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 

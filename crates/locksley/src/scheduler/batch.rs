@@ -1,29 +1,29 @@
 //! Moving several forked jobs at once, under `steal-half` where waiters take any work.
 //!
 //! A thief takes as many of a victim's public forked jobs as [`Amount`](locksley_policy::Amount)
-//! says, with one compare-and-swap. It runs the *oldest* and keeps the others among those that have
-//! moved, where other workers take from the oldest on.
+//! says, with one compare-and-swap. It runs the *oldest* and keeps the others in its queue of moved
+//! jobs, from which other workers take the oldest first.
 //!
-//! **Why the oldest.** The jobs of a recursion are pushed from the large end of its work to the
-//! small one: a half, a quarter, an eighth and so on. In the paper a thief runs the newest of what
-//! it has taken, the smallest. Then all workers are at the small end of the recursion, and the
-//! oldest job, half of all work, begins last. A search that would end soon in the half that a thief
-//! of one job runs at once, as rayon's `find_any` over a range without end, does not get there: it
-//! goes on for as long as the smaller parts take, which looks like a standstill.
+//! **Why the oldest.** A recursion pushes its jobs from large to small: a half of the work, a
+//! quarter, an eighth and so on. In the paper a thief runs the newest job that it has taken, the
+//! smallest. Then all workers are at the small end of the recursion, and the oldest job, half of
+//! all work, begins last. A search that would soon end in that half, such as rayon's `find_any`
+//! over an endless range, does not get there: it goes on for as long as the smaller parts take, and
+//! seems to hang.
 //!
-//! **Why not where waiters leapfrog.** A waiter may run a job only if it descends from what it
-//! waits for. It knows that of jobs in the deque of the worker that runs what it waits for, since
-//! that deque holds what was forked below it, in the order of the stack (`wait`, `task_stack`).
+//! **Why not if waiters leapfrog.** A waiter may run a job only if it descends from what it waits
+//! for. It knows that of the jobs in the deque of the worker that runs the awaited job, since that
+//! deque holds what was forked below that job, in the order of the stack (`wait`, `task_stack`).
 //! *Claim:* no order of moved jobs preserves that for a batch of two. Let worker A fork x and then,
 //! inside the first closure of the same join, y; so x does not descend from y, nor y from x, and A
 //! waits for y before it waits for x. Thief B takes both, and runs one. If B runs x while y is in
-//! its queue: A waits for y, which has not begun, so that nothing descends from it that A could
-//! run, and A may take y itself only by looking for it in the middle of another's queue, since what
-//! is above it and below it are others' jobs. If B runs y while x is in its queue: A waits for y,
-//! looks at B, and finds x, which does not descend from y. It must not run x: x may want a lock
-//! that the frame below A's wait holds. So every job of a batch but the one that runs is out of
-//! reach for the worker that will wait for it, until B is done with the other. With one job at a
-//! time there is no such job: what is stolen runs at once.
+//! its queue: A waits for y, which has not begun, so no job descends from it that A could run. To
+//! take y itself, A would have to find it in the middle of B's queue, since unrelated jobs are
+//! above and below it. If B runs y while x is in its queue: A waits for y, looks at B, and finds x,
+//! which does not descend from y. It must not run x: x may want a lock that the frame below A's
+//! wait holds. So every job of a batch except the one that runs is out of reach for the worker that
+//! will wait for it, until B is done with the other one. If thieves take one job at a time, there
+//! is no such job: a stolen job runs at once.
 
 use locksley_queue::Steal;
 
@@ -49,10 +49,10 @@ fn take(
 }
 
 impl Worker {
-    /// Tries to steal a batch of forked jobs. `None` if the strategy has no batches of them, or the
-    /// victim shows nothing.
+    /// Tries to steal a batch of forked jobs. Returns `None` if the strategy does not move forked
+    /// jobs, or if none was stolen.
     pub(crate) fn steal_forks(&self, victim: usize) -> Option<Steal<QueuedJob>> {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let queue = unsafe { self.local_queue() }.filter(|queue| queue.moves_forks())?;
         let mut oldest = None;
         let worker = self.registry().worker(victim);
@@ -69,9 +69,10 @@ impl Worker {
         Some(answer)
     }
 
-    /// Moves forked jobs of `victim` here, for a worker that has work. Returns how many.
+    /// Moves forked jobs of `victim` to this worker's queue, while this worker has work. Returns
+    /// their number.
     pub(crate) fn balance_forks(&self, victim: usize) -> usize {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let Some(queue) = unsafe { self.local_queue() }.filter(|queue| queue.moves_forks()) else {
             return 0;
         };

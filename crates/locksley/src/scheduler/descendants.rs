@@ -1,30 +1,30 @@
-//! What a waiter may run: the groups that descend from the one that it waits for, as far as workers
+//! Groups whose jobs a waiter may run: those that descend from the awaited group, as far as workers
 //! were seen inside of them.
 
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::Sighting;
 use crate::task::job::GroupId;
 
-/// How many groups a search for descendants follows.
+/// Maximum number of groups that a search for descendants follows.
 const REACH: usize = 16;
 
 /// The groups whose descendants a waiter may run.
 pub(super) struct Descendants {
     pub(super) groups: [GroupId; REACH],
-    /// Which worker was seen to wait for each, and inside of which of them; for the first it is the
-    /// waiter itself.
+    /// For each group, the worker that was seen waiting for it, and inside of which group. `None`
+    /// for the first group, for which the searching waiter itself waits.
     links: [Option<Link>; REACH],
-    /// Which worker runs it, if that is known and it is one job.
+    /// For each group, the worker that runs it, if that is known and the group is one job.
     pub(super) runners: [Option<usize>; REACH],
     pub(super) count: usize,
 }
 
-/// A worker that was seen inside of a group, waiting for another one.
+/// A worker that was seen inside of a group, waiting for another group.
 #[derive(Clone, Copy)]
 struct Link {
     worker: usize,
     sighting: Sighting,
-    /// The number of the group that it was inside of.
+    /// Index of the group that the worker was inside of.
     inside: usize,
 }
 
@@ -42,16 +42,16 @@ impl Descendants {
         self.groups[..self.count].contains(&group)
     }
 
-    /// Returns `true` if it is one of these, and the workers that led to it are still where they
-    /// were seen.
+    /// Returns `true` if `group` is one of these groups, and the workers that led to it are still
+    /// where they were seen.
     pub(super) fn includes(&self, group: GroupId, registry: &Registry) -> bool {
         let mut groups = self.groups[..self.count].iter();
         let number = groups.position(|&one| one == group);
         number.is_some_and(|number| self.holds(number, registry))
     }
 
-    /// Looks whether a worker is inside of the group of this number, and adds what it waits for
-    /// there.
+    /// Checks whether a worker is inside of the group with this index, and adds the groups that it
+    /// waits for there.
     pub(super) fn sight(
         &mut self,
         worker: usize,
@@ -63,7 +63,7 @@ impl Descendants {
             return None;
         }
         let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
-        // If there are too many, the innermost count: what they lead to is still to be begun.
+        // If there are too many, the innermost ones are kept: what they lead to has yet to begin.
         let sighting = stack.sight(self.groups[number], |wait, runner| {
             waits[count % REACH] = (wait, runner);
             count += 1;
@@ -89,7 +89,7 @@ impl Descendants {
     }
 
     /// Returns `true` if the workers that led to this group are still where they were seen. If not,
-    /// it may be over, and its address another one's.
+    /// the group may be over, and its address in use by another one.
     pub(super) fn holds(&self, mut number: usize, registry: &Registry) -> bool {
         while let Some(link) = self.links[number] {
             if !registry

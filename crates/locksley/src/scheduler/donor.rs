@@ -1,7 +1,8 @@
-//! A user's own say in when and to whom a worker gives ([`Donor`]), under the strategy `sharing`.
+//! User-defined decisions on when and to whom a worker gives jobs ([`Donor`]), under the strategy
+//! `sharing`.
 //!
-//! It is asked before the strategy's queue is touched; the queue is told what it has decided. A
-//! worker whose donor has panicked keeps what it has.
+//! The donor is asked before the strategy's queue is borrowed, and the queue is told the decision.
+//! A worker whose donor has panicked gives nothing away.
 
 use locksley_policy::{Donor, Opportunity, Seeker};
 
@@ -12,7 +13,7 @@ use crate::scheduler::worker::Worker;
 /// The donor of a worker, if the pool's builder has set one.
 pub(crate) type OwnDonor = OwnPolicy<dyn Donor + Send>;
 
-/// Creates the donor of the worker with this index. Returns besides whether it is eager.
+/// Creates the donor of the worker with this index. Also returns whether it is eager.
 pub(crate) fn make_donor(index: usize, config: &Config) -> (OwnDonor, bool) {
     let mut is_eager = false;
     let make = config.donor.as_ref().map(|make| {
@@ -27,7 +28,7 @@ pub(crate) fn make_donor(index: usize, config: &Config) -> (OwnDonor, bool) {
 }
 
 impl Worker {
-    /// Before an opportunity to give: asks the user's donor, and tells the queue its answer.
+    /// Asks the user's donor before an opportunity to give, and tells the queue its answer.
     #[inline]
     pub(crate) fn consult_donor(&self) {
         if self.donor.is_set() {
@@ -37,7 +38,7 @@ impl Worker {
 
     #[cold]
     fn ask_donor(&self) {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let asked = unsafe { self.local_queue() }.and_then(|queue| {
             // An earlier decision is out of date.
             queue.decide(None);
@@ -61,7 +62,7 @@ impl Worker {
         }
     }
 
-    /// After it: tells the donor what came of its offer.
+    /// Tells the donor the outcome of its offer, after an opportunity to give.
     #[inline]
     pub(crate) fn inform_donor(&self) {
         if self.donor.is_set() {
@@ -71,7 +72,7 @@ impl Worker {
 
     #[cold]
     fn tell_donor(&self) {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let outcome = unsafe { self.local_queue() }.and_then(|queue| queue.take_outcome());
         if let Some((donee, accepted)) = outcome {
             let config = &self.registry().config;

@@ -1,9 +1,9 @@
 //! The pool's own queue: work that comes from outside, or that a worker may not keep.
 //! A worker's targeted jobs are a queue of the same kind.
 //!
-//! A lock suffices: it is touched once for each task that enters the pool, and looked at through a
-//! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
-//! finds its tasks wherever they were put.
+//! A lock suffices: it is taken once for each task that enters the pool, and counters show without
+//! it whether there are jobs. Jobs can be taken by group, which no lock-free queue offers: a scope
+//! that waits finds its tasks among all others.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -16,7 +16,7 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
 use crate::task::job::{GroupId, JobRef};
 
-/// A table by groups, which are addresses.
+/// A map whose keys are groups, which are addresses.
 type GroupMap<V> = HashMap<GroupId, V, BuildHasherDefault<AddressHasher>>;
 
 /// A job, and the worker in whose queue it was pushed first.
@@ -24,20 +24,20 @@ pub(crate) type QueuedJob = locksley_strategy::QueuedJob<JobRef>;
 
 /// The queue, oldest first.
 pub(crate) struct Injector {
-    /// The length, for a look without the lock. Written with the lock held.
+    /// Length of the queue, to be read without the lock. Written with the lock held.
     len: AtomicUsize,
-    /// How many of the jobs were forked by joins, likewise.
+    /// Number of jobs that were forked by joins, likewise.
     forked: AtomicUsize,
-    /// How many tasks of scopes there are in each [class](class_of) of scopes, likewise. A waiter
-    /// looks no further if there is none, so that it does not pay for what others have spawned.
+    /// Number of tasks in each [class](class_of) of scopes, likewise. A waiter whose class has none
+    /// does not search the queue, so that it does not pay for the tasks of other scopes.
     scoped: [AtomicUsize; CLASSES],
     queue: Mutex<Queue>,
 }
 
-/// In how many classes scopes are counted.
+/// Number of classes in which scopes are counted.
 const CLASSES: usize = 64;
 
-/// The class of a scope.
+/// Returns the class of a scope.
 fn class_of(scope: GroupId) -> usize {
     // Fibonacci hashing: groups are addresses.
     let hash = (scope.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -46,15 +46,15 @@ fn class_of(scope: GroupId) -> usize {
 
 struct Queue {
     jobs: VecDeque<QueuedJob>,
-    /// How many tasks of each scope there are, so that a waiter whose scope has none does not
-    /// search all others of its class.
+    /// Number of tasks of each scope, so that a waiter whose scope has none does not search the
+    /// queue for the sake of others in its class.
     scopes: GroupMap<usize>,
-    /// How many ghosts there may be.
+    /// Upper bound on the number of ghosts.
     ghosts: usize,
 }
 
 impl Queue {
-    /// Where the oldest job of a group is.
+    /// Returns the position of the oldest job of a group.
     fn place_of(&self, group: GroupId) -> Option<usize> {
         // SAFETY: what is in the queue has not been executed.
         let is_of_group = |queued: &QueuedJob| unsafe { queued.job.group() } == group;
@@ -83,7 +83,7 @@ impl Injector {
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Counts a job that comes (1) or goes (-1). With the lock held.
+    /// Counts a job that is pushed (1) or taken (-1). Called with the lock held.
     fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: isize) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
@@ -130,13 +130,13 @@ impl Injector {
         self.take(|queue| queue.place_of(group))
     }
 
-    /// The same for the forked job that the group is.
+    /// Takes the forked job that the group is, if it is here.
     pub(crate) fn pop_forked(&self, group: GroupId) -> Option<QueuedJob> {
         let none = self.forked.load(Ordering::Relaxed) == 0;
         if none { None } else { self.pop_of(group) }
     }
 
-    /// The same for a task of a scope.
+    /// Takes the oldest task of a scope.
     pub(crate) fn pop_scoped(&self, scope: GroupId) -> Option<QueuedJob> {
         if self.scoped[class_of(scope)].load(Ordering::Relaxed) == 0 {
             return None;
@@ -159,8 +159,9 @@ impl Injector {
         Some(taken)
     }
 
-    /// A task whose entry may be here was run in place: frees what it left, if that is at an end of
-    /// the queue, or if there is much of it. Returns how many of the freed ones had been dealt.
+    /// Called when a task whose entry may be here was run in place. Frees its ghost if that is at
+    /// an end of the queue, and all ghosts if there are many. Returns how many of the freed jobs
+    /// had been dealt.
     pub(crate) fn left_ghost(&self) -> usize {
         if self.is_empty() {
             return 0;

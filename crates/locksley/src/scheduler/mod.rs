@@ -1,4 +1,4 @@
-//! What runs the jobs: the workers, how they find work, how they wait and how they sleep.
+//! The workers: how they find and run jobs, how they wait and how they sleep.
 
 pub(crate) mod batch;
 pub(crate) mod descendants;

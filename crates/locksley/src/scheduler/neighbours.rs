@@ -1,9 +1,9 @@
-//! Who is near whom: how workers come to know in which order to try their victims.
+//! Distances between workers, from which each gets the order in which it tries its victims.
 //!
-//! Pinned workers stay where they are, and their orders are made with the pool. Others are moved
-//! about by the operating system: each notes the CPU that it is on when it wakes up, and makes its
-//! order anew from all workers' notes before it sleeps. So nothing is done about distances while
-//! there is work, and nothing ever where all CPUs are equally near.
+//! Pinned workers stay where they are, so their orders are computed with the pool. Other workers
+//! are moved by the operating system: each notes its CPU when it wakes up, and recomputes its order
+//! from all workers' notes before it sleeps. So distances cost nothing while there is work, and
+//! nothing at all where all CPUs are equally near.
 
 use locksley_policy::{Order, Victims};
 
@@ -13,7 +13,7 @@ use crate::machine::topology::{Topology, topology, topology_at_hand};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
-/// The probability to start near, unless distances are not to count.
+/// Returns the probability to start with a near victim; `None` if distances do not count.
 fn theta(registry: &Registry) -> Option<f64> {
     match registry.config.victims().unwrap_or(Victims::NEAREST) {
         Victims::Nearest { theta } => Some(theta.get()),
@@ -21,7 +21,7 @@ fn theta(registry: &Registry) -> Option<f64> {
     }
 }
 
-/// Makes the orders of pinned workers. Before their threads start.
+/// Sets the orders of pinned workers. Called before their threads start.
 pub(crate) fn settle(registry: &Registry) {
     let pinned_cpus = &registry.config.pinned_cpus;
     let Some(theta) = theta(registry).filter(|_| !pinned_cpus.is_empty()) else {
@@ -33,7 +33,7 @@ pub(crate) fn settle(registry: &Registry) {
     }
 }
 
-/// The orders of workers that stay on these CPUs.
+/// Returns the orders of workers that are pinned to these CPUs.
 fn pinned_orders(topology: &Topology, pinned_cpus: &[usize], theta: f64) -> Vec<Order> {
     let addresses: Vec<Vec<u32>> = pinned_cpus
         .iter()
@@ -44,20 +44,21 @@ fn pinned_orders(topology: &Topology, pinned_cpus: &[usize], theta: f64) -> Vec<
         .collect()
 }
 
-/// The address of a CPU, down to the CPU itself: workers that are pinned to the same one share it.
+/// Returns the address of a CPU, down to the CPU itself: workers that are pinned to the same CPU
+/// share it.
 fn full_address(topology: &Topology, cpu: usize) -> Vec<u32> {
     let mut address = topology.address(cpu);
     address.push(cpu as u32);
     address
 }
 
-/// Pins the calling thread as its place demands.
+/// Pins the calling thread, whose worker has this index, if the pool's workers are pinned.
 pub(crate) fn pin(registry: &Registry, index: usize) -> Result<(), BuildError> {
     let pinned_cpus = &registry.config.pinned_cpus;
     match pinned_cpus.get(index) {
         _ if pinned_cpus.is_empty() => Ok(()),
         Some(&cpu) => pin_to(&[cpu]).map_err(|source| BuildError::Pin { cpu, source }),
-        // A spare stands in for any worker.
+        // A spare may take the place of any worker.
         None => pin_to(pinned_cpus).map_err(|source| BuildError::Pin {
             cpu: pinned_cpus[0],
             source,
@@ -65,7 +66,7 @@ pub(crate) fn pin(registry: &Registry, index: usize) -> Result<(), BuildError> {
     }
 }
 
-/// The topology, if workers are moved about on it and that makes a difference.
+/// Returns the topology and `theta`, if workers are not pinned and distances count.
 fn roaming(registry: &Registry) -> Option<(&'static Topology, f64)> {
     let theta = theta(registry)?;
     if !registry.config.pinned_cpus.is_empty() || registry.size() < 3 {
@@ -75,7 +76,7 @@ fn roaming(registry: &Registry) -> Option<(&'static Topology, f64)> {
     topology.has_regions().then_some((topology, theta))
 }
 
-/// An idle worker makes its order anew.
+/// Recomputes the order of an idle worker.
 pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
     let Some((topology, theta)) = roaming(registry) else {
         return;
@@ -86,7 +87,7 @@ pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
         .set_order(roaming_order(topology, pinned_cpus, worker.index(), theta));
 }
 
-/// The order of a worker among such as were last seen on these CPUs.
+/// Returns the order of the worker with this index, if the workers were last seen on these CPUs.
 fn roaming_order(
     topology: &Topology,
     pinned_cpus: impl Iterator<Item = Option<usize>>,
@@ -99,7 +100,7 @@ fn roaming_order(
     Order::nearest(index, &regions, theta)
 }
 
-/// A worker that woke up notes where it is.
+/// Notes the CPU of a worker that has just woken up.
 pub(crate) fn look_where(registry: &Registry, worker: &Worker) {
     if roaming(registry).is_some() {
         worker.note_home(here());

@@ -1,25 +1,25 @@
-//! A policy of the user's, which a worker asks now and then: whom to steal from
-//! ([`Balancer`](locksley_policy::Balancer)), when and to whom to give
+//! A user-defined policy of a worker: from which victim to steal
+//! ([`Balancer`](locksley_policy::Balancer)), or when and to whom to give
 //! ([`Donor`](locksley_policy::Donor)).
 //!
-//! It is the user's code, and may fork, spawn or wait: so it is not there while it is being asked.
-//! One that panics, or whose creation panics, is not asked again, and the panic goes to the pool's
-//! panic handler.
+//! A policy is user code, and may fork, spawn or wait: so it is taken out of its cell while it is
+//! being asked. A policy that panics, or whose creation panics, is not asked again, and the panic
+//! goes to the pool's panic handler.
 
 use std::cell::Cell;
 
 use crate::pool::config::Config;
 use crate::task::job::{catch, drop_caught};
 
-/// The policy of one worker. The owner's alone.
+/// The policy of one worker. Accessed by the owner only.
 pub(crate) struct OwnPolicy<P: ?Sized> {
     policy: Cell<Option<Box<P>>>,
-    /// Set while there is one.
+    /// Set while there is a policy.
     is_set: Cell<bool>,
 }
 
 impl<P: ?Sized> OwnPolicy<P> {
-    /// The policy that `make` creates, if there is to be one.
+    /// Creates the policy with `make`, if that is given.
     pub(crate) fn new(config: &Config, make: Option<impl FnOnce() -> Box<P>>) -> OwnPolicy<P> {
         let policy = make.and_then(|make| config.guard(make));
         OwnPolicy {
@@ -33,7 +33,8 @@ impl<P: ?Sized> OwnPolicy<P> {
         self.is_set.get()
     }
 
-    /// Asks the policy. `None` if there is none, or it is being asked, or panics.
+    /// Asks the policy. Returns `None` if there is none, or if it is being asked already, or
+    /// panics.
     pub(crate) fn ask<R>(&self, config: &Config, f: impl FnOnce(&mut P) -> R) -> Option<R> {
         let mut policy = self.policy.take()?;
         match catch(|| f(&mut policy)) {

@@ -1,4 +1,4 @@
-//! What a worker is doing, for those who wait for it.
+//! What a worker is executing and waiting for, published for its waiters.
 //!
 //! A worker publishes the groups of the stolen jobs that it is executing, and of what it waits
 //! for in between, outermost first:
@@ -7,9 +7,8 @@
 //!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
 //! ```
 //!
-//! Everything in its queue that was forked by a join descends from every root here, unless it runs
-//! a job apart from the rest; so a waiter for F may steal from this worker, and from a worker that
-//! executes a task of J.
+//! Every forked job in its queue descends from every root here, unless the worker runs a foreign
+//! job; so a waiter for F may steal from this worker, and from a worker that executes a task of J.
 //!
 //! A sequence lock: the owner makes the version odd while it writes. A thief that steals between
 //! two reads of the same even version has stolen from a worker that was inside those roots: had the
@@ -18,7 +17,7 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | F1 | version becomes odd; fence | Relaxed; Release | F4 | not shown by loom: a thief that steals has synchronised with the push; the fences keep it from taking the entries of a later moment for those of this version | - |
+//! | F1 | version becomes odd; fence | Relaxed; Release | F4 | not shown by loom: a thief that steals has synchronised with the push; the fences keep it from reading later entries as those of this version | - |
 //! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries | `task_stack::models::a_sighting_is_of_one_moment` |
 //! | F3 | first read of the version | Acquire | F2 | as F2 | as F2 |
 //! | F4 | fence; second read | Acquire; Relaxed | F1 | not shown by loom: as F1 | - |
@@ -26,24 +25,25 @@
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::task::job::GroupId;
 
-/// How many levels are published. Deeper ones are not, and no waiter can help with them. Enough for
-/// the usual limit of nested waits, each of which is a wait and what runs on top of it: with less,
-/// a loop that must be searched from both ends (rayon's `find_last` over 2^63 items) stands still
+/// Number of levels that are published. No waiter can help with deeper ones. Enough for the default
+/// limit of nested waits, each of which takes two levels: the wait, and the job on top of it. With
+/// fewer, a loop that must be searched from both ends (rayon's `find_last` over 2^63 items) hangs
 /// in a pool without spares, because its waiters lose sight of what they wait for.
 const LEVELS: usize = if cfg!(loom) { 16 } else { 256 };
 
-/// The bit of an entry that makes it a wait. Families are addresses of aligned things.
+/// The bit of an entry that marks a wait. It is free, since groups are addresses of aligned
+/// objects.
 const WAIT: usize = 1;
 
 #[derive(Debug)]
 pub(crate) struct TaskStack {
     version: AtomicU64,
     depth: AtomicUsize,
-    /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
+    /// Number of jobs on the stack that are foreign, that is, unrelated to what is below them.
     foreign: AtomicUsize,
     entries: [AtomicUsize; LEVELS],
-    /// For each wait, the worker that the owner knows to run what it waits for, plus one. A hint:
-    /// it belongs to no version.
+    /// For each wait, the worker that the owner knows to run what it waits for, plus one; 0 if it
+    /// knows none. A hint, which no version covers.
     runners: [AtomicUsize; LEVELS],
 }
 
@@ -80,12 +80,12 @@ impl TaskStack {
         });
     }
 
-    /// The owner starts to execute a job of a group.
+    /// Notes that the owner starts to execute a job of a group.
     pub(crate) fn enter_root(&self, group: GroupId) {
         self.enter(group.0);
     }
 
-    /// The owner starts to wait for a group.
+    /// Notes that the owner starts to wait for a group.
     pub(crate) fn enter_wait(&self, group: GroupId) {
         if let Some(runner) = self.runners.get(self.depth()) {
             runner.store(0, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl TaskStack {
         self.enter(group.0 | WAIT);
     }
 
-    /// The owner has learnt which worker runs what it waits for, which it entered last.
+    /// Notes which worker runs what the owner waits for in its innermost entry.
     pub(crate) fn note_runner(&self, index: usize) {
         let level = self.depth().checked_sub(1);
         if let Some(runner) = level.and_then(|level| self.runners.get(level)) {
@@ -101,7 +101,7 @@ impl TaskStack {
         }
     }
 
-    /// The owner leaves what it entered last.
+    /// Removes the innermost entry.
     pub(crate) fn leave(&self) {
         self.write(|| {
             let depth = self.depth.load(Ordering::Relaxed);
@@ -109,9 +109,9 @@ impl TaskStack {
         });
     }
 
-    /// The owner is about to execute a job on top of others that it has nothing to do with. What
-    /// is in the queue then need not descend from every root, so until that is over no waiter may
-    /// help through this worker.
+    /// Notes that the owner is about to execute a foreign job, which is unrelated to those below
+    /// it. Jobs in the queue then need not descend from every root, so no waiter may help through
+    /// this worker until the foreign job is done.
     pub(crate) fn enter_foreign(&self) {
         self.write(|| {
             let foreign = self.foreign.load(Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl TaskStack {
         });
     }
 
-    /// The owner is done with the last such job.
+    /// Notes that the owner is done with the innermost foreign job.
     pub(crate) fn leave_foreign(&self) {
         self.write(|| {
             let foreign = self.foreign.load(Ordering::Relaxed);
@@ -132,7 +132,7 @@ impl TaskStack {
         self.version.load(Ordering::Relaxed)
     }
 
-    /// How deep the owner's executions and waits are nested.
+    /// Returns how deep the owner's executions and waits are nested.
     pub(crate) fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
     }
@@ -147,8 +147,8 @@ impl TaskStack {
         entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & WAIT != 0)
     }
 
-    /// Tells `entry` what the owner seems to execute and to wait for (`true`), outermost first. It
-    /// goes on meanwhile.
+    /// Calls `entry` with each group that the owner seems to execute (`false`) or to wait for
+    /// (`true`), outermost first. The owner goes on meanwhile.
     pub(crate) fn show(&self, mut entry: impl FnMut(GroupId, bool)) {
         let depth = self.depth.load(Ordering::Relaxed);
         for level in self.entries.iter().take(depth) {
@@ -166,8 +166,9 @@ impl TaskStack {
             .any(|entry| entry.load(Ordering::Relaxed) == group.0)
     }
 
-    /// Returns at which version the owner was executing a task of this group, if it was. `waits` is
-    /// told what it waits for on the way, and which worker runs that, if it knows.
+    /// Returns the version at which the owner was executing a task of this group, if it was. Calls
+    /// `waits` with each group that the owner waits for inside of that task, and with the worker
+    /// that runs it, if the owner knows that.
     pub(crate) fn sight(
         &self,
         group: GroupId,
@@ -190,8 +191,9 @@ impl TaskStack {
         Some(Sighting(version))
     }
 
-    /// Returns `true` if the owner may be waiting for this group. It is not overlooked if it is
-    /// parked, and the caller asks has seen that; levels that are not published may be anything.
+    /// Returns `true` if the owner may be waiting for this group. That is never missed if the owner
+    /// is parked, and the caller has seen that it is. Levels that are not published may be any
+    /// group.
     pub(crate) fn may_wait_for(&self, group: GroupId) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
         let wait = group.0 | WAIT;
@@ -199,7 +201,7 @@ impl TaskStack {
         depth > LEVELS || entries.any(|entry| entry.load(Ordering::Relaxed) == wait)
     }
 
-    /// Returns `true` if nothing has changed since.
+    /// Returns `true` if nothing has changed since the sighting.
     pub(crate) fn unchanged(&self, sighting: Sighting) -> bool {
         fence(Ordering::Acquire); // [F4]
         self.version.load(Ordering::Relaxed) == sighting.0

@@ -1,16 +1,16 @@
 //! How a worker that is out of work finds a victim.
 //!
 //! A *search* tries every other worker once, in the order of [`Order`]: so a worker that finds
-//! nothing knows that none had anything. A policy may choose the first victim: one of [`Victims`],
-//! or a user's own [`Balancer`]. It may also skip the search. This is the thesis's CFLFWS (Rito,
-//! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at a
-//! random victim, whatever the policy.
+//! nothing knows that it has tried all others. A policy may choose the first victim: one of
+//! [`Victims`], or a user-defined [`Balancer`]. It may also skip the search. This is the thesis's
+//! CFLFWS (Rito, "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first
+//! attempt is at a random victim, whatever the policy.
 //!
-//! A queue may have its own idea of stealing, and want to do so now and then while there is still
-//! work (`halves`).
+//! A strategy's queue may steal in its own way, and may balance now and then while its owner still
+//! has work (`steal_half`).
 //!
-//! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to
-//! know: it costs a store to another's cache line.
+//! A thief leaves its index at its victim (`lastThief`, Algorithm 10) only if a policy uses it:
+//! that costs a store to another worker's cache line.
 
 use std::cell::{Cell, RefCell};
 
@@ -28,35 +28,35 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::job::JobRef;
 
-/// What a worker needs to choose its victims.
+/// State with which a worker chooses its victims.
 pub(crate) struct VictimSelector {
-    /// The owner's alone.
+    /// Accessed by the owner only.
     random: Cell<Random>,
-    /// The order in which to try victims. The owner's alone, once its thread runs.
+    /// The order in which to try victims. Accessed by the owner only, once its thread runs.
     order: RefCell<Order>,
-    /// Who has a say in whom to try first.
+    /// The policy that chooses the first victim, if there is one.
     guide: OwnPolicy<dyn Balancer + Send>,
-    /// Whom the owner stole from last. The owner's alone.
+    /// The worker from which the owner last stole. Accessed by the owner only.
     last_victim: Cell<Option<usize>>,
     /// The last thief that stole from the owner, plus one; 0 if there is none. Written by thieves.
     last_thief: AtomicUsize,
-    /// Set if a policy asks for the last thief.
+    /// Set if a policy uses the last thief, so that thieves leave their index.
     tells: bool,
 }
 
 /// How a search begins.
 enum First {
-    /// In the order that is set.
+    /// With the order that is set.
     InOrder,
     /// With this victim.
     With(usize),
-    /// Not at all.
+    /// The search is skipped.
     Skip,
 }
 
 impl VictimSelector {
     pub(crate) fn new(index: usize, config: &Config) -> VictimSelector {
-        // The two that are left out are orders.
+        // The two that are left out are set as orders.
         let victims = config.victims().filter(|victims| {
             config.balancer.is_none()
                 && !matches!(victims, Victims::Uniform | Victims::Nearest { .. })
@@ -78,8 +78,8 @@ impl VictimSelector {
 
     /// Sets the order in which to try victims. For the owner, or before its thread starts.
     pub(crate) fn set_order(&self, order: Order) {
-        // A search under way goes on in the old order: a user's balancer, asked in its course, may
-        // wait for something and so come here.
+        // A search under way goes on in the old order: a user's balancer that it asks may wait for
+        // something, and so come here.
         if let Ok(mut current) = self.order.try_borrow_mut() {
             *current = order;
         }
@@ -96,7 +96,7 @@ impl VictimSelector {
     }
 }
 
-/// What a worker sees of the others.
+/// A worker's view of the others.
 struct Sight<'a> {
     registry: &'a Registry,
     order: &'a Order,
@@ -131,7 +131,7 @@ impl View for Sight<'_> {
 }
 
 impl Worker {
-    /// Looks for a job in the pool's queue and at the others.
+    /// Looks for a job in the pool's queue and at other workers.
     pub(crate) fn find_work_abroad(&self) -> Option<QueuedJob> {
         let registry = self.registry();
         if let Some(queued) = registry.injector.pop() {
@@ -166,7 +166,7 @@ impl Worker {
     }
 
     fn first_victim(&self) -> First {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if unsafe { self.local_queue() }.is_some_and(|queue| queue.skips_search()) {
             self.pass_on_request();
             return First::Skip;
@@ -192,7 +192,7 @@ impl Worker {
         result
     }
 
-    /// Asks a policy whom to try first.
+    /// Asks the policy which victim to try first.
     #[cold]
     fn ask_guide(&self) -> First {
         let (me, memory) = (self.index(), self.selector.memory());
@@ -218,7 +218,7 @@ impl Worker {
             Some(answer @ Steal::Success(_)) => answer,
             asked => self.steal_forks(victim).unwrap_or_else(|| {
                 let stolen = match asked {
-                    // The strategy has decided about what is in its queue.
+                    // The strategy has already decided about its own queue.
                     Some(_) => self.steal_forked_from(victim),
                     None => self.steal_from(victim),
                 };
@@ -229,7 +229,7 @@ impl Worker {
         answer.success()
     }
 
-    /// Tells a policy that chooses victims what came of an attempt.
+    /// Tells the policy that chooses victims the outcome of an attempt.
     fn tell_guide<T>(&self, victim: usize, answer: &Steal<T>) {
         let (selector, outcome) = (&self.selector, outcome(answer));
         if selector.guide.is_set() {
@@ -243,9 +243,9 @@ impl Worker {
         }
     }
 
-    /// Has the worker that the strategy asks to share see that at its next fork.
+    /// Leaves a call at the worker that the strategy asks to share, which sees it at its next fork.
     fn pass_on_request(&self) {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let asked = unsafe { self.local_queue() }.and_then(|queue| queue.asked_to_share());
         // A spare that is being started is called anyway.
         if let Some(asked) = asked.and_then(|asked| self.registry().try_worker(asked)) {
@@ -253,9 +253,10 @@ impl Worker {
         }
     }
 
-    /// Tries to steal as the strategy's queue wants it, if it does.
+    /// Tries to steal in the way of the strategy's queue. Returns `None` if the queue has none of
+    /// its own.
     fn steal_batch_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let queue = unsafe { self.local_queue() }?;
         let answer = queue.steal_batch(self.registry().worker(victim).stealer()?)?;
         self.pass_on_request();
@@ -269,8 +270,8 @@ impl Worker {
         }))
     }
 
-    /// Jobs have come into the queue from another one. As after a push, a sleeper may have to be
-    /// woken.
+    /// Counts jobs that have come into this worker's queue from another one. As after a push, a
+    /// sleeper may have to be woken.
     pub(crate) fn note_batch(&self, jobs: usize) {
         if jobs > 0 {
             self.counters.add(Event::BatchStolen, jobs);
@@ -278,9 +279,9 @@ impl Worker {
         }
     }
 
-    /// Takes a job that another worker had pushed before it came into this one's queue.
+    /// Takes a job out of this worker's queue that another worker had pushed.
     pub(crate) fn pop_received(&self) -> Option<QueuedJob> {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let moved = unsafe { self.local_queue() }?.pop_received()?;
         if moved.owner != UNKNOWN_OWNER {
             self.trace_move(Arrow::Dealing, moved.owner);
@@ -288,10 +289,10 @@ impl Worker {
         Some(moved)
     }
 
-    /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
-    /// anything.
+    /// Takes a job that another worker has offered to this one. For the main loop, since the job
+    /// may be any.
     pub(crate) fn receive(&self) -> Option<QueuedJob> {
-        // SAFETY: the queue does not come back here, nor does a steal.
+        // SAFETY: the queue does not call back into the worker, nor does a steal.
         let queue = unsafe { self.local_queue() }?;
         let received = match queue.take_invitation() {
             Some(donor) => {
@@ -307,12 +308,13 @@ impl Worker {
         Some(received)
     }
 
-    /// The worker has nothing to do: others may offer it something, if the strategy is so.
+    /// Opens the worker, which has nothing to do, to offers of other workers, if the strategy has
+    /// offers.
     pub(crate) fn open_to_offers(&self) {
         if self.open.get() {
             return;
         }
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             self.open.set(queue.open_to_offers());
         }
@@ -321,24 +323,24 @@ impl Worker {
     /// Returns `true` if another worker has made this one an offer.
     #[inline]
     pub(crate) fn has_offer(&self) -> bool {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         self.open.get() && unsafe { self.local_queue() }.is_some_and(|queue| queue.has_offer())
     }
 
-    /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
-    /// is in the donor's queue.
+    /// Closes the worker to offers, because it has something to do or goes to sleep. Jobs that have
+    /// been offered to it meanwhile are in the donor's queue.
     #[inline]
     pub(crate) fn close_to_offers(&self) {
         if !self.open.replace(false) {
             return;
         }
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             queue.close_to_offers();
         }
     }
 
-    /// A push or a pop: now and then some queues want to balance.
+    /// Counts a push or a pop. Some queues balance after a number of them.
     #[inline]
     pub(crate) fn count_down(&self) {
         match self.countdown.get() {
@@ -353,7 +355,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn balance_if_due(&self) {
-        // SAFETY: the queue does not come back here, and its last use is before `note_batch`.
+        // SAFETY: the queue does not call back into the worker, and its last use is before
+        // `note_batch`.
         let Some(queue) = (unsafe { self.local_queue() }) else {
             return;
         };
@@ -376,12 +379,12 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
+    /// Tries to steal a job that `victim` has pushed itself, and counts the attempt.
     pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
         self.counted(victim, self.steal_one(self.registry().worker(victim)))
     }
 
-    /// The same for its deque alone.
+    /// Tries to steal from the deque of `victim` alone, and counts the attempt.
     fn steal_forked_from(&self, victim: usize) -> Steal<JobRef> {
         self.counted(victim, self.steal_public(self.registry().worker(victim)))
     }
@@ -392,8 +395,8 @@ impl Worker {
         answer
     }
 
-    /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
-    /// A ghost is nothing.
+    /// Counts the outcome of an attempt to steal, and leaves the thief's index at the victim if a
+    /// policy uses it. A ghost counts as nothing.
     pub(crate) fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>, ghost: bool) {
         self.counters.count(Event::Attempt);
         self.counters.count(match answer {
@@ -410,7 +413,7 @@ impl Worker {
             let robbed = self.registry().worker(victim);
             robbed.selector.robbed_by(self.index());
         }
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             queue.stole_from(victim);
         }

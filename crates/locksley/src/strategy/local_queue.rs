@@ -1,8 +1,8 @@
-//! The seam between the pool and the queues: what a worker's queue is, for each strategy.
+//! Creates the queues of a worker, for each strategy.
 //!
-//! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
-//! other strategy is a [`LocalQueue`] of `locksley-strategy`, behind a pointer. To add one: a queue
-//! there, a line in [`local_queue_for`], a name in `strategy`.
+//! The pool's split deque is a field of the worker, and `join` works on it directly. A strategy
+//! with a queue of its own has a [`LocalQueue`] of `locksley-strategy`, behind a pointer. A further
+//! one takes a queue there, a line in [`local_queue_for`], and a name in `strategy`.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::scheduler::wait::LOOK_RARELY;
 use crate::strategy::{HAS_STRATEGIES, Strategy, Waiting};
 use crate::task::job::JobRef;
 
-// What a worker that deals concludes from a pause of another's.
+// Dealing relies on no waiter pausing for longer.
 const _: () = assert!(LOOK_RARELY.as_millis() <= LONGEST_PAUSE.as_millis());
 
-/// How many of its private jobs a worker makes public when it is asked.
+/// How many of its private jobs a worker makes public on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exposure {
     /// The oldest, as in the thesis's semi-private deques.
@@ -42,7 +42,7 @@ impl Exposure {
         }
     }
 
-    /// How many of `private` jobs to make public.
+    /// Returns how many of `private` jobs to make public.
     pub(crate) fn amount(self, private: usize) -> usize {
         match self {
             Exposure::One => 1,
@@ -51,7 +51,7 @@ impl Exposure {
     }
 }
 
-/// What the workers of a pool share, created by the first.
+/// Returns what the workers of a pool share, which the first worker creates.
 fn shared<T: Send + Sync + 'static>(config: &Config, new: impl FnOnce() -> T) -> Arc<T> {
     let shared = config.shared.get_or_init(|| Arc::new(new()));
     let shared = Arc::downcast(shared.clone());
@@ -74,11 +74,11 @@ fn sharing_queue(
     SharingQueue::new(index, peers, policy, donor, config.seed)
 }
 
-/// Both sides of a queue: the owner's, and that of all others.
+/// Both sides of a queue: the owner's and the thieves'.
 type Sides = (Box<dyn LocalQueue<JobRef>>, Box<dyn StealHandle<JobRef>>);
 
-/// The queue of a strategy other than the default, and its other side. `is_eager` if a user's donor
-/// is.
+/// Creates both sides of the strategy's own queue, if it has one. `is_eager` tells whether the
+/// user's donor is eager.
 pub(crate) fn local_queue_for(index: usize, config: &Config, is_eager: bool) -> Option<Sides> {
     fn both<D>(deque: D) -> Option<Sides>
     where
@@ -100,7 +100,7 @@ pub(crate) fn local_queue_for(index: usize, config: &Config, is_eager: bool) -> 
             let stealer = queue.halves();
             Some((Box::new(queue), Box::new(stealer)))
         }
-        // Beyond that, workers are stolen from, and share nothing.
+        // Workers beyond that number are stolen from, but do not share.
         Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
         Strategy::Sharing(policy) => {
             let queue = sharing_queue(index, config, policy, is_eager);

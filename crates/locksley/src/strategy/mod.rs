@@ -1,4 +1,4 @@
-//! Which way of scheduling a pool follows.
+//! Scheduling strategies.
 
 pub(crate) mod local_queue;
 
@@ -17,11 +17,11 @@ use locksley_policy::{
 /// | `stealing` | the pool's split deque: private until a thief asks, or forces it | |
 /// | `chase-lev` | Chase and Lev's deque | |
 /// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
-/// | `semi-private` | the same, of which one job is exposed at a time | |
-/// | `flexible:VICTIMS` | the pool's split deque | whom to try: [`Victims`] |
+/// | `semi-private` | the pool's split deque, of which one job is exposed at a time | |
+/// | `flexible:VICTIMS` | the pool's split deque | which victim to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
-/// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
-/// | `dealing:ORACLE,batch=N,mode=MODE` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
+/// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | the pool's split deque for forks, Chase and Lev's deque of aged entries, which can be offered, for spawned jobs | when to give work away, how often not, to which worker: [`Sharing`] |
+/// | `dealing:ORACLE,batch=N,mode=MODE` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to which worker to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
 /// use locksley::policy::Victims;
@@ -37,49 +37,51 @@ use locksley_policy::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Work stealing in which the thief pays: the owner of a queue issues no fence and no
-    /// compare-and-swap, and no task is ever hidden. The default.
+    /// Work stealing in which the thief pays for synchronisation: the owner of a queue issues no
+    /// fence and no compare-and-swap, and yet thieves can get at every task. The default.
     #[default]
     Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
-    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a bounded
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. If a bounded
     /// queue is full, here and below, a join runs its second closure itself, and a spawn goes
-    /// through the pool's injector.
+    /// through the pool's queue.
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
     SemiPrivate,
-    /// Lock-free work stealing on Chase and Lev's deque, in which a policy has a say in whom to try
-    /// first. [`Builder::victims`](crate::Builder::victims) and
+    /// Work stealing on the pool's split deque, in which a policy chooses the victim to try first.
+    /// [`Builder::victims`](crate::Builder::victims) and
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
     /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half
     /// at once. Workers can also be told to balance while they have work. The queue is bounded.
     StealHalf(StealHalf),
-    /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered
-    /// to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For
-    /// programs in which one task makes all the work, or little is there to steal. The queue is
-    /// bounded.
+    /// Lock-free work stealing in which busy workers also give work away: what they fork or spawn
+    /// is offered to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS).
+    /// For programs in which one task makes all the work, or in which there is little to steal. The
+    /// queue is bounded.
     Sharing(Sharing),
     /// Work dealing on the producer-consumer buffers of Hendler and Shavit: the worker that spawns
-    /// a task deals it to another one, as an oracle says, and forks are dealt on request. For tasks
-    /// that had better run on certain workers ([`spawn_near`](crate::spawn_near) with
-    /// `dealing:locality`), and where tasks are many and alike. To deal and to collect takes no
+    /// a task deals it to the worker that an oracle chooses, and forks are dealt on request. For
+    /// tasks that prefer certain workers ([`spawn_near`](crate::spawn_near) with
+    /// `dealing:locality`), and for many tasks that are alike. Dealing and collecting take no
     /// compare-and-swap.
     ///
-    /// With `mode=dedicated` it is as published: a spawned task is executed by the worker that it
-    /// was dealt to, in the order in which they were dealt, and by no other. Waiters take any work
-    /// then, whatever [`Builder::waiting`](crate::Builder::waiting) says; a task must not block on
-    /// another one by other means; and the calling thread cannot be one of the workers.
+    /// With `mode=dedicated` it works as published: a spawned task is executed by the worker that
+    /// it was dealt to and by no other, and a worker executes such tasks in the order in which they
+    /// were dealt. Waiters take any work then, whatever
+    /// [`Builder::waiting`](crate::Builder::waiting) says; a task must not block on another one by
+    /// other means; and the calling thread cannot be one of the workers.
     Dealing(Dealing),
 }
 
-/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there
-/// are those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
+/// `true` if pools can have all strategies, which is the feature `strategies`, on by default.
+/// Without it there are only those that need no queue of their own: `stealing`, `semi-private` and
+/// `flexible`.
 pub const HAS_STRATEGIES: bool = cfg!(feature = "strategies");
 
 impl Strategy {
-    /// Returns `true` if it works on the pool's split deque alone.
+    /// Returns `true` if the strategy works on the pool's split deque alone.
     pub(crate) fn is_built_in(&self) -> bool {
         matches!(
             self,
@@ -87,7 +89,7 @@ impl Strategy {
         )
     }
 
-    /// One of each kind.
+    /// One strategy of each kind.
     pub const ALL: [Strategy; 8] = {
         let (mut all, mut number) = ([Strategy::Stealing; 8], 0);
         while number < all.len() {
@@ -140,8 +142,8 @@ impl Strategy {
         })
     }
 
-    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other:
-    /// work dealing as published.
+    /// Returns `true` if spawned tasks are executed by the workers that they are dealt to, and by
+    /// no others: work dealing as published.
     pub(crate) fn is_dedicated(&self) -> bool {
         matches!(self, Strategy::Dealing(policy) if policy.mode != DealMode::Hybrid)
     }
@@ -183,8 +185,8 @@ impl TextForm for Strategy {
 }
 
 impl Strategy {
-    /// The text form; only the name in a program without the strategies, in which what writes their
-    /// policies is left out too.
+    /// Returns the text form; only the name in a program without the strategies, which leaves out
+    /// the code that writes their policies, too.
     pub(crate) fn shown(&self) -> String {
         if HAS_STRATEGIES {
             self.to_string()
@@ -208,32 +210,33 @@ impl FromStr for Strategy {
     }
 }
 
-/// What a worker does while it waits for a task that another worker has. The
+/// What a worker does while it waits for a task that another worker runs. The
 /// [guide](crate::guide::waiting) says why it matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waiting {
-    /// It leapfrogs: it takes only work that descends from what it waits for. Where there is
+    /// The worker leapfrogs: it takes only work that descends from what it waits for. If there is
     /// none, it sleeps, and a spare worker takes its place. So a task that holds a lock while it
     /// waits never runs another task that wants the lock. The default.
     #[default]
     Leapfrog,
-    /// It leapfrogs, and where there is nothing of that kind it sleeps, and no worker takes its
-    /// place: there are no spares, so every index is below the number of workers. The depth of its
-    /// stack and the locks that it meets are those of [`Leapfrog`](Waiting::Leapfrog); while it
-    /// sleeps, fewer workers run than the pool has. Of work that it does not wait for it runs only
-    /// its share of a [`broadcast`](crate::broadcast).
+    /// The worker leapfrogs. If there is no work of that kind, it sleeps, and no worker takes its
+    /// place: there are no spares, so every index is below the number of workers. The depth of the
+    /// stack and the locks that it meets are as with [`Leapfrog`](Waiting::Leapfrog); while it
+    /// sleeps, fewer workers run than the pool has. The only unrelated work that it runs is its
+    /// share of a [`broadcast`](crate::broadcast).
     ///
-    /// A worker that waits for another pool runs what that pool hands back, where the two call into
-    /// each other; a chain over three pools of one worker each, back to the first, stands still.
-    /// One that drops another pool runs what comes into its own from outside.
+    /// A worker that waits for another pool runs the jobs that the other pool passes back to its
+    /// own, if the two call into each other; a chain over three pools of one worker each, back to
+    /// the first, deadlocks. A worker that drops another pool runs the jobs that come into its own
+    /// pool from outside.
     ///
-    /// A worker that polls a [`JoinHandle`](crate::JoinHandle) of its own pool runs the task itself;
-    /// so the poll takes as long as the task, and no lock may be held meanwhile that the task wants.
-    /// What any other future waits for the pool does not know: if it is a task that has not begun,
-    /// and all workers are in [`block_on`](crate::block_on), the program stands still.
+    /// A worker that polls a [`JoinHandle`](crate::JoinHandle) of its own pool runs the task
+    /// itself; so the poll takes as long as the task, and no lock may be held meanwhile that the
+    /// task wants. The pool does not know what any other future waits for: if that is a task that
+    /// has not begun, and all workers are in [`block_on`](crate::block_on), the program deadlocks.
     Own,
-    /// It takes any work. What it runs may be unrelated, may block on a lock that the waiting task
-    /// holds, and stacks up on the waiting task's stack.
+    /// The worker takes any work. What it runs may be unrelated, may block on a lock that the
+    /// waiting task holds, and stacks up on the waiting task's stack.
     TakeAny,
 }
 
@@ -249,15 +252,15 @@ pub enum Waiting {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idle {
-    /// Rounds through all victims with a pause in between.
+    /// Number of searches through all victims with a short pause after each.
     pub spins: u32,
-    /// Rounds after that which give the processor away in between.
+    /// Number of further searches with a yield of the processor after each.
     pub yields: u32,
 }
 
 impl Default for Idle {
     /// About as long as one sleep and wake-up takes: the classical rule that loses at most a factor
-    /// of two. Most of it gives the processor away, so that a thread which waits for one gets it.
+    /// of two. For most of it the worker yields the processor to threads that wait for one.
     fn default() -> Self {
         Idle {
             spins: 4,

@@ -1,16 +1,17 @@
-//! Affinity: tasks that had better run on a certain worker, whose caches have their data.
+//! Affinity: tasks that prefer a certain worker, because its caches have their data.
 //!
 //! A hint, never a constraint.
 //!
-//! | strategy | what becomes of the hint |
+//! | strategy | effect of the hint |
 //! |---|---|
-//! | `sharing` | the task lies in the spawner's queue like any other, where its owner may pop it and a thief may steal it; an offer of it is left in the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and the worker is woken if it sleeps |
-//! | `dealing:locality` | the task is dealt to the worker, unless that has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); others leave it there while the worker takes what it was dealt |
-//! | `dealing:adaptive` | the worker is one of those compared, and wins a tie |
-//! | any other | it is ignored, at the price of a plain spawn |
+//! | `sharing` | the task is in the spawner's queue like any other, where its owner may pop it and a thief may steal it; in addition, an offer of it is left in the preferred worker's mailbox (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and that worker is woken if it sleeps |
+//! | `dealing:locality` | the task is dealt to the preferred worker, unless that worker has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); other workers leave it there while the preferred worker takes what it was dealt |
+//! | `dealing:adaptive` | the preferred worker is one of those compared, and wins a tie |
+//! | any other | none; the call costs as much as a plain spawn |
 //!
-//! **No wake-up is lost.** A push that wakes the worker it is for has woken one who looks for work
-//! everywhere; it need not wake another. If that one does not sleep, the push goes on as any other.
+//! **No wake-up is lost.** If the push wakes the preferred worker, that worker searches everywhere,
+//! so no other need be woken. If that worker does not sleep, the push wakes a worker like any other
+//! push.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -23,12 +24,13 @@ use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
 use crate::task::spawn::{JoinHandle, Way, spawn_in, with_current_registry};
 
-/// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
+/// [`spawn`](crate::spawn()) of a task that prefers the worker with this index.
 ///
-/// A hint, never a constraint: any idle worker may run the task. Under the strategy
-/// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
-/// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
-/// strategies, and for an index that no worker has, this is `spawn`.
+/// A hint, never a constraint: any idle worker may run the task. Under the strategy `sharing`, a
+/// worker without work looks for tasks that prefer it before it steals. Under `dealing:locality`
+/// the task is dealt to its preferred worker, unless that worker has been dealt too much; under
+/// `dealing:adaptive` that worker is one of those compared. Under other strategies, and for an
+/// index that no worker has, this is the same as `spawn`.
 pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -37,13 +39,13 @@ where
     with_current_registry(|registry| spawn_in(registry, Way::Near(worker), task))
 }
 
-/// The index of a worker of the pool that the calling thread belongs to (the global one, if it
-/// belongs to none): the same for the same key, and for many keys each about equally often.
+/// Maps a key to the index of a worker in the calling thread's pool, or in the global pool if the
+/// thread belongs to none. Equal keys get the same index, and many keys are spread evenly.
 pub fn worker_for_key<K: Hash + ?Sized>(key: &K) -> usize {
     worker_for(current_num_workers(), key)
 }
 
-/// The worker for a key, of so many.
+/// Maps a key to one of `workers` workers.
 pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
@@ -52,7 +54,7 @@ pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     (scaled >> u64::BITS) as usize
 }
 
-/// Pushes a spawned job that had better run on this worker.
+/// Pushes a spawned job that prefers the worker `near`.
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
         Some(worker) => worker.push_near(near, job),
@@ -61,9 +63,9 @@ pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
 }
 
 impl Worker {
-    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
+    /// [`push_spawned`](Worker::push_spawned) of a job that prefers the worker `near`.
     pub(super) fn push_near(&self, near: usize, job: JobRef) {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let Some(queue) = (unsafe { self.local_queue() }) else {
             return self.push_spawned(job);
         };
@@ -76,7 +78,8 @@ impl Worker {
         match pushed {
             Ok(told) => {
                 if told {
-                    // It sees the job if it is woken now, and then does something else.
+                    // The preferred worker must see the job, should it be woken now and have
+                    // something else to do.
                     fence(Ordering::SeqCst); // [Z5]
                 }
                 barrier::light(); // [Z3]

@@ -1,4 +1,4 @@
-//! Futures, on threads.
+//! Blocking on a future.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,14 +9,14 @@ use std::thread::{self, Thread};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering};
 
-/// Wakes a thread.
+/// A waker that unparks a thread.
 pub(crate) struct Bell {
     thread: Thread,
     rung: AtomicBool,
 }
 
 impl Bell {
-    /// One that wakes the calling thread.
+    /// Creates a waker for the calling thread.
     pub(crate) fn new() -> Arc<Bell> {
         Arc::new(Bell {
             thread: thread::current(),
@@ -24,12 +24,12 @@ impl Bell {
         })
     }
 
-    /// Set from when it is rung until the waiter looks.
+    /// Returns `true` if it was rung since the last [`rung`](Bell::rung), without resetting it.
     fn is_rung(&self) -> bool {
         self.rung.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if it was rung since the last call.
+    /// Returns `true` if it was rung since the last call, and resets it.
     fn rung(&self) -> bool {
         self.is_rung() && self.rung.swap(false, Ordering::Acquire)
     }
@@ -47,12 +47,12 @@ impl Wake for Bell {
     }
 }
 
-/// Runs a future to its end on the calling thread, and returns what it comes to.
+/// Runs a future to completion on the calling thread, and returns its output.
 ///
 /// On a worker, the time in which the future is not ready counts as blocked: a spare worker takes
-/// its place, and no task runs on top of it, but for the worker's share of a
+/// its place, and no task runs on top of it, except the worker's share of a
 /// [`broadcast`](crate::broadcast). In a pool without [spares](crate::Builder::spares) the worker
-/// takes what work there is meanwhile.
+/// takes any work meanwhile, unless the pool waits with [`Waiting::Own`](crate::Waiting::Own).
 ///
 /// ```
 /// let sum = locksley::block_on(async {

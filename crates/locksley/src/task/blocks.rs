@@ -1,19 +1,18 @@
-//! Memory of spawned jobs: workers keep what their jobs leave behind for those that they spawn
-//! next.
+//! Memory of spawned jobs: workers keep freed blocks for the jobs that they spawn next.
 //!
 //! A spawned job is allocated by the thread that spawns it and freed by the worker that runs it. A
-//! general allocator takes longer for that than a worker takes for all the rest of a small job, and
-//! longest where the two are different threads. So a worker keeps blocks of two sizes in lists that
-//! no other thread touches. Full lists go to the pool's [`Depot`], from which a worker that has
-//! none takes one: many blocks for one lock. So blocks come back from the workers that steal to
-//! those that spawn.
+//! general allocator takes longer for that than a worker takes for the rest of a small job, and
+//! longest if the two are different threads. So a worker keeps blocks of two sizes in lists that no
+//! other thread accesses. A worker gives full lists to the pool's [`Depot`], and takes one from
+//! there when it has no blocks left: one lock for many blocks. That is how blocks return from the
+//! workers that steal to those that spawn.
 //!
 //! The depot cuts its blocks from chunks, of which it has some megabytes at most, and frees them
-//! with the pool. What fits no block, or comes when there are no more, or from another thread than
-//! a worker, is the allocator's.
+//! with the pool. The memory of a job comes from the allocator if the job does not fit a block, if
+//! no blocks are left, or if the spawning thread is not a worker.
 //!
-//! A task with a handle may outlive the pool, so it lies in a block of the allocator's, of which
-//! workers keep a few: [`Kept`].
+//! A task with a handle may outlive the pool, so its block comes from the allocator. Workers keep a
+//! few such blocks: [`Kept`].
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -27,23 +26,24 @@ const SIZES: [usize; 2] = [64, 128];
 /// The size of a chunk, in bytes. Its blocks make a full list.
 const CHUNK: usize = 16 << 10;
 
-/// How many chunks for one size a depot has at most.
+/// Maximum number of a depot's chunks for each size.
 const MOST_CHUNKS: usize = 384;
 
 /// The alignment of blocks.
 const ALIGN: usize = 16;
 
-/// Lists make it harder to see that freed memory is used: a build that looks for that has none.
+/// Set if workers keep lists of free blocks. Lists hide uses of freed memory, so builds that look
+/// for those have none.
 const HAS_LISTS: bool = cfg!(not(any(loom, locksley_no_blocks)));
 
-/// The blocks that a worker keeps, by size. The owner's alone.
+/// The free blocks of a worker, by size. Accessed by the owner only.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     lists: [Lists; SIZES.len()],
 }
 
-/// Free blocks of one size: the list in use, and one that is full or empty, so that a worker which
-/// frees and allocates in turn leaves the depot alone.
+/// Free blocks of one size: the list in use, and another one that is full or empty, so that a
+/// worker that frees and allocates in turn does not use the depot.
 #[derive(Debug, Default)]
 struct Lists {
     current: List,
@@ -65,7 +65,7 @@ struct Free {
     next: *mut Free,
 }
 
-/// Where a block comes from. The last word of every block, written once.
+/// The origin of a block. It is in the last word of every block, and written once.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(usize)]
 enum Origin {
@@ -79,10 +79,10 @@ pub(crate) struct Depot {
     stocks: [Stock; SIZES.len()],
 }
 
-/// Chunks for one size of blocks.
+/// Chunks and full lists for one size of blocks.
 #[derive(Debug)]
 struct Stock {
-    /// How many lists can be had, full ones and new chunks: for a look without the lock.
+    /// Number of available lists, full ones and new chunks. Read without the lock.
     available: AtomicUsize,
     lists: Mutex<StockLists>,
 }
@@ -146,7 +146,7 @@ impl List {
 }
 
 impl Lists {
-    /// Takes a block, of the size of this number.
+    /// Takes a block of size `SIZES[number]`.
     #[inline]
     fn take(&self, number: usize, depot: &Depot) -> Option<NonNull<Free>> {
         let block = self.current.take();
@@ -185,7 +185,7 @@ impl Stock {
         self.available.load(Ordering::Relaxed) == 0
     }
 
-    /// Fills an empty list, if there are blocks for it. They have the size of this number.
+    /// Fills an empty list with blocks of size `SIZES[number]`, if there are any.
     fn give_list(&self, number: usize, list: &List) {
         let mut stock = lock(&self.lists);
         match stock.full.pop() {
@@ -205,7 +205,7 @@ impl Stock {
     }
 }
 
-/// Allocates a chunk, cuts it into blocks of the size of this number, and puts them into a list.
+/// Allocates a chunk, cuts it into blocks of size `SIZES[number]`, and puts them into a list.
 fn cut(number: usize, list: &List) -> NonNull<u8> {
     let chunk = allocate(CHUNK_LAYOUT);
     for start in (0..CHUNK).step_by(SIZES[number]).rev() {
@@ -228,7 +228,7 @@ const fn layout(size: usize) -> Layout {
     }
 }
 
-/// The word of a block, of the size of this number, that says where it comes from.
+/// Returns the word that holds the origin of a block of size `SIZES[number]`.
 ///
 /// # Safety
 ///
@@ -239,7 +239,7 @@ unsafe fn origin(block: NonNull<Free>, number: usize) -> NonNull<Origin> {
     unsafe { block.byte_add(SIZES[number] - size_of::<Origin>()) }.cast()
 }
 
-/// The number of the smallest size that a `T` fits, if it fits one.
+/// Returns the index of the smallest of the [`SIZES`] that a `T` fits, if it fits one.
 const fn size_for<T>() -> Option<usize> {
     let layout = Layout::new::<T>();
     if !HAS_LISTS || layout.align() > ALIGN {
@@ -256,8 +256,8 @@ const fn size_for<T>() -> Option<usize> {
 }
 
 impl Blocks {
-    /// Returns memory for a `T`, which is not empty. `kept` is what the calling worker has, if the
-    /// calling thread is one.
+    /// Returns memory for a `T`, which must not be zero-sized. `kept` is what the calling worker
+    /// keeps, if the calling thread is a worker.
     #[inline]
     pub(crate) fn allocate<T>(kept: Option<(&Blocks, &Depot)>) -> NonNull<T> {
         const { assert!(size_of::<T>() > 0) }
@@ -295,20 +295,21 @@ impl Blocks {
     }
 }
 
-/// The size of blocks for tasks with a handle: with the allocator's own word 128 bytes, up to which
-/// it is fast.
+/// The size of blocks for tasks with a handle: 128 bytes with the allocator's header word, up to
+/// which general allocators are fast.
 const KEPT_SIZE: usize = 120;
 
-/// How many of them a worker keeps.
+/// Maximum number of such blocks that a worker keeps.
 const MOST_KEPT: usize = 128;
 
-/// Blocks of the allocator's that a worker keeps for tasks with a handle. The owner's alone.
+/// Blocks from the allocator that a worker keeps for tasks with a handle. Accessed by the owner
+/// only.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(List);
 
 impl Kept {
-    /// Returns memory for a `T`, which is not empty. `kept` is what the calling worker has, if the
-    /// calling thread is one.
+    /// Returns memory for a `T`, which must not be zero-sized. `kept` is what the calling worker
+    /// keeps, if the calling thread is a worker.
     #[inline]
     pub(crate) fn allocate<T>(kept: Option<&Kept>) -> NonNull<T> {
         const { assert!(size_of::<T>() > 0) }
@@ -338,7 +339,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         while let Some(block) = self.0.take() {
-            // SAFETY: it was allocated so.
+            // SAFETY: it was allocated with this layout.
             unsafe { alloc::dealloc(block.as_ptr().cast(), layout(KEPT_SIZE)) };
         }
     }
@@ -349,7 +350,7 @@ const fn fits_kept<T>() -> bool {
     HAS_LISTS && size_of::<T>() <= KEPT_SIZE && align_of::<T>() <= ALIGN
 }
 
-/// The layout of memory for a `T`: a whole block, if it fits one.
+/// Returns the layout of memory for a `T`: a whole block, if it fits one.
 const fn kept_layout<T>() -> Layout {
     if fits_kept::<T>() {
         layout(KEPT_SIZE)
@@ -358,7 +359,7 @@ const fn kept_layout<T>() -> Layout {
     }
 }
 
-/// Allocates a block of the size of this number by itself.
+/// Allocates a single block of size `SIZES[number]`.
 fn allocate_block(number: usize) -> NonNull<Free> {
     let block = allocate(layout(SIZES[number])).cast();
     // SAFETY: the block is of this size.
@@ -373,11 +374,11 @@ fn allocate(layout: Layout) -> NonNull<u8> {
     NonNull::new(memory).unwrap_or_else(|| alloc::handle_alloc_error(layout))
 }
 
-/// Frees the chunks. The lists of workers that are still there are not used any more.
+/// Frees the chunks. Lists that workers still have are not used any more.
 impl Drop for Stock {
     fn drop(&mut self) {
         for chunk in lock(&self.lists).chunks.drain(..) {
-            // SAFETY: it was allocated so.
+            // SAFETY: it was allocated with this layout.
             unsafe { alloc::dealloc(chunk.as_ptr(), CHUNK_LAYOUT) };
         }
     }

@@ -1,13 +1,13 @@
-//! One closure, once on every worker.
+//! Broadcasts: a closure that runs once on every worker.
 //!
-//! A broadcast puts a job in the mail of each worker. A worker reads its mail in its main loop and
-//! whenever it waits: for a join, a scope, a task, another pool or a future. So a broadcast comes
-//! through while workers wait for each other, for it, or for another broadcast; one that is busy
-//! finishes what it does first.
+//! A broadcast targets a job at each worker. A worker looks for targeted jobs in its main loop and
+//! whenever it waits: for a join, a scope, a task, another pool or a future. So a broadcast makes
+//! progress while workers wait for each other, for it, or for another broadcast; a busy worker
+//! finishes its job first.
 //!
-//! What comes by mail has nothing to do with what its reader waits for. It is the one thing that a
-//! wait runs besides what it waits for, because no other worker can; so the closure should not take
-//! a lock that a task holds while it waits. Spare workers get no mail.
+//! A targeted job is unrelated to what its worker waits for. It is the only such job that a waiter
+//! runs, because no other worker can; so the closure should not take a lock that a task holds while
+//! it waits. Spare workers get no broadcasts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::task::panics::reached_no_waiter;
 use crate::task::scope::in_place_scope_in;
 use crate::task::spawn::{count_task, with_current_registry};
 
-/// What the closure of a [`broadcast`] is told.
+/// The argument of the closure of a [`broadcast`].
 ///
 /// ```
 /// let seen = locksley::broadcast(|context| (context.index(), context.num_workers()));
@@ -37,7 +37,8 @@ impl<'a> BroadcastContext<'a> {
         BroadcastContext { worker }
     }
 
-    /// The index of the worker that the closure runs on: from 0 to the number of workers.
+    /// The index of the worker that the closure runs on, below
+    /// [`num_workers`](BroadcastContext::num_workers).
     pub fn index(&self) -> usize {
         self.worker.index()
     }
@@ -74,8 +75,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// Runs a closure once on each worker of the calling worker's pool, or of the global one; returns
 /// the results, in the order of the workers.
 ///
-/// A worker runs it when it is done with what it does, or while it waits for something. If the
-/// closure panics, one of the panics reaches the caller when all workers are done.
+/// A worker runs it when its current job is done, or while it waits for something. If the closure
+/// panics, one of the panics is propagated to the caller when all workers are done.
 ///
 /// ```
 /// let indices = locksley::broadcast(|context| context.index());

@@ -1,4 +1,4 @@
-//! Cancellation: a flag that tasks look at.
+//! Cancellation: a flag that tasks check.
 //!
 //! ```text
 //!   parent ──cancel──> cancelled
@@ -7,11 +7,10 @@
 //!     └──── child
 //! ```
 //!
-//! A token asks upwards, so cancelling is one store however many children there are; one that has
-//! seen its parent cancelled keeps that.
+//! A token checks its ancestors, so cancelling is one store however many children there are. A
+//! token that has seen an ancestor cancelled remembers it.
 //!
-//! The flag is a message that there is no point in going on; what the canceller wrote before is
-//! seen by a thread that sees it (Release and Acquire).
+//! A thread that sees the flag also sees what the canceller wrote before it (Release and Acquire).
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ struct Node {
 }
 
 impl Drop for Node {
-    /// One ancestor after the other: a long line of them must not take a deep stack.
+    /// Drops one ancestor after the other, so that a long chain cannot overflow the stack.
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some(mut node) = next.and_then(Arc::into_inner) {
@@ -34,17 +33,17 @@ impl Drop for Node {
     }
 }
 
-/// A token by which tasks can be told to stop. Clones are the same token; a
-/// [child](CancelToken::child) is cancelled with its parent, but not the other way round.
+/// A token that tells tasks to stop. Clones are the same token; a [child](CancelToken::child) is
+/// cancelled with its parent, but not the other way round.
 ///
-/// Nothing stops by itself: a task that wants to be cancellable looks at the token now and then.
+/// Cancellation is cooperative: a task has to check the token now and then.
 #[derive(Clone)]
 pub struct CancelToken {
     node: Arc<Node>,
 }
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> CancelToken {
         CancelToken::with_parent(None)
     }
@@ -58,18 +57,18 @@ impl CancelToken {
         }
     }
 
-    /// A token that is cancelled when this one is, or by itself.
+    /// Creates a token that is cancelled with this one, or by itself.
     #[must_use]
     pub fn child(&self) -> CancelToken {
         CancelToken::with_parent(Some(self.node.clone()))
     }
 
-    /// Cancels the token and its children, for good.
+    /// Cancels the token and its descendants, for good.
     pub fn cancel(&self) {
         self.node.cancelled.store(true, Ordering::Release);
     }
 
-    /// Returns `true` if the token, or one that it descends from, was cancelled.
+    /// Returns `true` if the token or one of its ancestors was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.node.cancelled.load(Ordering::Acquire)
@@ -109,7 +108,7 @@ impl Scope<'_> {
         self.token.get_or_init(CancelToken::new)
     }
 
-    /// Cancels the scope: tasks that have not started will not run; running ones can ask
+    /// Cancels the scope: tasks that have not started will not run; running tasks can check
     /// [`is_cancelled`](Scope::is_cancelled).
     pub fn cancel(&self) {
         self.made_token().cancel();
@@ -120,7 +119,8 @@ impl Scope<'_> {
         self.token.get().is_some_and(CancelToken::is_cancelled)
     }
 
-    /// The scope's token, with which tasks can ask whether the scope was cancelled, and cancel it.
+    /// Returns the scope's token, with which tasks can check whether the scope was cancelled, and
+    /// cancel it.
     pub fn token(&self) -> CancelToken {
         self.made_token().clone()
     }

@@ -1,8 +1,8 @@
-//! Who runs a task that has a handle, and who frees it.
+//! Decides which thread runs a task that has a handle, and which one frees it.
 //!
-//! Two references lead to such a task: the *entry* in a queue, and the *handle*. The holder of
-//! either may claim the task, once; the one that wins runs it. The loser of an entry has a *ghost*
-//! in its hands, the loser of a handle waits. The last reference to go frees the memory.
+//! Such a task has two references: the *entry* in a queue, and the *handle*. The holder of either
+//! may claim the task, once; the winner runs it. If the handle wins, the entry is a *ghost*; if the
+//! entry wins, the handle's owner waits. The release of the last reference frees the memory.
 //!
 //! ```text
 //!            entry popped, or stolen                   handle joined on a worker
@@ -12,9 +12,8 @@
 //!                  release ── the last of them frees ──────── release
 //! ```
 //!
-//! **Nothing is run twice, or never.** An entry is taken out of its queue by one worker, which
-//! claims; a handle claims only when it is joined. So there are at most two claims, and the first
-//! one wins.
+//! **A task runs exactly once.** One worker takes the entry out of its queue, and claims; the
+//! handle claims only when it is joined. So there are at most two claims, and the first one wins.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -27,7 +26,7 @@ use crate::sync::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub(crate) struct Claim {
     claimed: AtomicBool,
-    /// Set when the first of the two references has gone.
+    /// Set when the first of the two references has been released.
     released: AtomicBool,
 }
 
@@ -40,7 +39,7 @@ impl Claim {
         }
     }
 
-    /// Claims the task. Returns `true` if the caller is to run it.
+    /// Claims the task. Returns `true` if the caller must run it.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
         !self.claimed.swap(true, Ordering::Relaxed) // [K1]
@@ -59,7 +58,7 @@ impl Claim {
         self.claimed.load(Ordering::Relaxed)
     }
 
-    /// Gives up a reference. Returns `true` if it was the last one, and the caller is to free the
+    /// Releases a reference. Returns `true` if it was the last one: then the caller must free the
     /// task.
     #[inline]
     pub(crate) fn release(&self) -> bool {

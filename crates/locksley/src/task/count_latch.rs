@@ -1,28 +1,29 @@
-//! How many tasks of a scope are not done: a count that costs its owner nothing.
+//! The number of a scope's unfinished tasks: a count that its owner changes without atomic
+//! read-modify-writes.
 //!
-//! The worker that has the scope spawns most of its tasks, and runs many of them. It counts those
-//! in a cell of its own (`local`); all other threads add to and take from a word that they share
-//! (`shared`). Either may be negative; the sum is how many are not done. While the owner is busy it
-//! asks for the sum itself. Before it sleeps it *settles*: it adds its own count to the shared word
-//! and marks it. From then on all count there, and the thread that brings it to zero sets the
-//! latch.
+//! The owner, the worker that waits for the scope, spawns most of its tasks, and runs many of them.
+//! It counts those in its own cell (`local`); all other threads add to and subtract from a shared
+//! word (`shared`). Either part may be negative; the sum is the number of unfinished tasks. While
+//! the owner is busy, it computes the sum itself. Before it sleeps it *settles*: it adds its own
+//! count to the shared word and marks that word. From then on all threads count there, and the
+//! thread that brings the count to zero sets the latch.
 //!
 //! ```text
 //!   shared   | count, signed          | settled |
 //!            63                       1         0
 //! ```
 //!
-//! **No thread touches a count that may be gone.** The owner leaves when it finds the sum zero.
-//! Then every thread else has taken away what it had added, with one operation that was its last on
-//! the count, unless it saw the mark: with the mark, the owner leaves only when the latch is set,
-//! and that is the last touch.
+//! **No thread accesses a count that may be gone.** The owner leaves when it finds that the sum is
+//! zero. By then every other thread has subtracted what it had added, and that subtraction was its
+//! last access, unless it saw the mark: with the mark, the owner leaves only when the latch is set,
+//! and setting the latch is the last access.
 //!
 //! A count without an owner is settled from the start.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | P1 | take away one | AcqRel | itself, P2 | the thread that finds zero must see what all tasks wrote | `count_latch::models::the_owner_sees_what_all_wrote` |
-//! | P2 | the owner's look; settling | Acquire | P1 | as P1 | as P1 |
+//! | P2 | the owner reads the sum; settling | Acquire | P1 | as P1 | as P1 |
 
 use crate::sync::{AtomicBool, AtomicIsize, Ordering};
 use crate::task::latch::{Awaited, Latch};
@@ -30,16 +31,16 @@ use crate::task::latch::{Awaited, Latch};
 /// One task in the shared word.
 const ONE: isize = 2;
 
-/// The owner counts there too, and waits for the latch.
+/// Set when the owner, too, counts in the shared word, and waits for the latch.
 const SETTLED: isize = 1;
 
-/// A count of what is not done. It starts at one, for the waiter.
+/// A count of unfinished tasks. It starts at one, for the waiter.
 #[derive(Debug)]
 pub(crate) struct CountLatch {
-    /// The owner's part of the count, until it settles. Touched by the owner's thread only, which
-    /// loads and stores it.
+    /// The owner's part of the count, until it settles. Loaded and stored by the owner's thread
+    /// only.
     local: AtomicIsize,
-    /// Set if the owner has settled. Touched by the owner's thread only.
+    /// Set if the owner has settled. Accessed by the owner's thread only.
     settled: AtomicBool,
     shared: AtomicIsize,
     /// Set when a settled count comes to zero.
@@ -47,7 +48,7 @@ pub(crate) struct CountLatch {
 }
 
 impl CountLatch {
-    /// A count with an owner.
+    /// Creates a count with an owner.
     pub(crate) fn owned() -> CountLatch {
         CountLatch {
             local: AtomicIsize::new(1),
@@ -57,7 +58,7 @@ impl CountLatch {
         }
     }
 
-    /// A count in which all take part alike.
+    /// Creates a count without an owner, for threads that all use the shared word.
     pub(crate) fn shared() -> CountLatch {
         CountLatch {
             local: AtomicIsize::new(0),
@@ -78,8 +79,8 @@ impl CountLatch {
         self.local.store(local + difference, Ordering::Relaxed);
     }
 
-    /// Adds one. The caller holds one already, so this is not the end. `by_owner`: on the owner's
-    /// thread.
+    /// Adds one. The caller holds one already, so the count is not zero. `by_owner` is `true` on
+    /// the owner's thread.
     #[inline]
     pub(crate) fn add(&self, by_owner: bool) {
         if self.is_local(by_owner) {
@@ -89,9 +90,9 @@ impl CountLatch {
         }
     }
 
-    /// Takes away one, which the caller holds. If it returns `true`, the caller must set the latch,
-    /// and no other thread will; otherwise it must not touch the count again, unless it is the
-    /// owner.
+    /// Subtracts one, which the caller holds. If this returns `true`, the caller must set the
+    /// latch, and no other thread will; otherwise it must not access the count again, unless it is
+    /// the owner.
     #[inline]
     pub(crate) fn take_away(&self, by_owner: bool) -> bool {
         if self.is_local(by_owner) {
@@ -121,7 +122,7 @@ impl Awaited for CountLatch {
         let settled = local * ONE + SETTLED;
         let before = self.shared.fetch_add(settled, Ordering::AcqRel); // [P2]
         self.local.store(0, Ordering::Relaxed);
-        // If no other thread is left, none will set the latch.
+        // If no task is left, no thread will set the latch.
         let over = before / ONE + local == 0;
         self.settled.store(!over, Ordering::Relaxed);
         (!over).then_some(&self.latch)

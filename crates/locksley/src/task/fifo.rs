@@ -1,22 +1,22 @@
 //! Tasks of a worker that run in the order in which it spawned them.
 //!
-//! A worker's deque gives its owner the newest job first. For tasks in order each worker has a
-//! queue beside its deque, one for detached tasks and one in each
-//! [`ScopeFifo`](super::scope_fifo::ScopeFifo), and for each task pushes a *token*; the worker or
-//! thief that runs the token runs the oldest task of that queue:
+//! A worker's deque gives its owner the newest job first. For tasks that run in order, each worker
+//! has queues beside its deque: one for tasks outside of scopes, and one in each
+//! [`ScopeFifo`](super::scope_fifo::ScopeFifo). For each task it pushes a *token* to its deque. The
+//! owner or thief that runs the token runs the oldest task of that queue:
 //!
 //! ```text
 //!   queue   | a | b | c |  <- spawned in this order
 //!   deque   | t | t | t |  <- popped from this end, stolen from the other: `a` runs first anyway
 //! ```
 //!
-//! All tokens of a queue are references to one job, which is a part of it.
+//! All tokens of a queue are references to one job, which is part of the queue.
 //!
-//! **For each task there is a token.** The tokens that are pushed or under way are counted with the
-//! queue's lock held, and a token is thrown away only while there are more of them than tasks. A
-//! task that was joined, and ran in place, leaves a ghost in the queue and a token in the deque.
+//! **There is a token for each task.** The tokens that are pushed or under way are counted under
+//! the queue's lock, and a token is discarded only while there are more tokens than tasks. A task
+//! that was joined, and ran in place, leaves a ghost in the queue and a token in the deque.
 //! [`FifoQueue::trim`] frees the ghosts at both ends of the queue, and all of them when they
-//! outnumber the rest.
+//! outnumber the tasks.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -27,10 +27,11 @@ use crate::sync::{Mutex, lock};
 use crate::task::ghosts;
 use crate::task::job::{GroupId, Header, JobRef, Kind, SpawnHeader};
 
-/// A worker's tasks in order.
+/// A queue of tasks that one worker has spawned, in order.
 #[repr(C)]
 pub(crate) struct FifoQueue {
-    /// The job that every token refers to. The first field, so that a token leads to its queue.
+    /// The job that every token refers to. The first field, so that a token's address is its
+    /// queue's.
     token: SpawnHeader,
     tasks: Mutex<Tasks>,
 }
@@ -38,9 +39,9 @@ pub(crate) struct FifoQueue {
 struct Tasks {
     /// Oldest first, ghosts included.
     jobs: VecDeque<JobRef>,
-    /// How many tokens were pushed and not run or thrown away.
+    /// Number of tokens that were pushed and have been neither run nor discarded.
     tokens: usize,
-    /// How many ghosts may be in the middle.
+    /// Upper bound on the number of ghosts.
     ghosts: usize,
 }
 
@@ -55,12 +56,12 @@ impl FifoQueue {
         has_packet: false,
     };
 
-    /// A worker's queue of detached tasks.
+    /// Creates a worker's queue of tasks that belong to no scope.
     pub(crate) fn new() -> FifoQueue {
         Self::with_token(Self::DETACHED, GroupId::NONE)
     }
 
-    /// A scope's queue of the tasks of one worker. None of them becomes a ghost.
+    /// Creates a scope's queue of the tasks of one worker. None of them becomes a ghost.
     pub(crate) fn of_scope(group: GroupId) -> FifoQueue {
         Self::with_token(Self::OF_SCOPE, group)
     }
@@ -79,9 +80,9 @@ impl FifoQueue {
         }
     }
 
-    /// A reference to the token. The queue stays where it is, and as long as there are tokens.
+    /// Returns a reference to the token. The queue does not move, and outlives its tokens.
     fn token(&self) -> JobRef {
-        // From the whole queue, so that the pointer may be used for all of it.
+        // Derived from the whole queue, so that the pointer may access all of it.
         JobRef::spawned(NonNull::from(self).cast())
     }
 
@@ -90,7 +91,7 @@ impl FifoQueue {
         job.is_same(self.token())
     }
 
-    /// Adds a task. The caller pushes the token.
+    /// Adds a task, and returns a token, which the caller must push.
     fn push(&self, job: JobRef) -> JobRef {
         let mut tasks = lock(&self.tasks);
         tasks.jobs.push_back(job);
@@ -108,7 +109,8 @@ impl FifoQueue {
         }
     }
 
-    /// Runs the oldest task, for a token of a scope: as a part of what the token is.
+    /// Runs the oldest task, for a token of a scope. The token has the scope's group, and the task
+    /// runs as the token.
     unsafe fn execute_in_scope(header: NonNull<Header>, worker: &Worker, owner: usize) {
         // SAFETY: as in `execute`: the scope waits for the task that this token stands for.
         let queue = unsafe { header.cast::<FifoQueue>().as_ref() };
@@ -117,7 +119,7 @@ impl FifoQueue {
         unsafe { job.execute(worker, owner) };
     }
 
-    /// Takes the oldest task that is no ghost, and ends a token.
+    /// Takes the oldest task that is not a ghost, and uses up a token.
     fn pop(&self) -> Option<JobRef> {
         let mut tasks = lock(&self.tasks);
         tasks.tokens -= 1;
@@ -131,8 +133,8 @@ impl FifoQueue {
         }
     }
 
-    /// A task was run in place: frees what it left, if that is at an end of the queue. Amortised
-    /// over the calls, this takes constant time.
+    /// Called when a task was run in place: frees the ghost that it left, if that is at an end of
+    /// the queue. Takes amortised constant time.
     pub(crate) fn trim(&self) {
         let mut tasks = lock(&self.tasks);
         tasks.ghosts += 1;
@@ -140,8 +142,8 @@ impl FifoQueue {
         ghosts::trim(jobs, ghosts, |&job| job, |_| ());
     }
 
-    /// Ends a token that was taken out of a deque, if there are more of them than tasks. If this
-    /// returns `false`, it must go back.
+    /// Discards a token that was taken out of a deque, if there are more tokens than tasks. If this
+    /// returns `false`, the caller must put the token back.
     pub(crate) fn discard_token(&self) -> bool {
         let mut tasks = lock(&self.tasks);
         let surplus = tasks.tokens > tasks.jobs.len();
@@ -160,7 +162,7 @@ impl Tasks {
     }
 }
 
-/// Pushes a task that runs after those which this worker pushed to the same queue before.
+/// Pushes a task that runs after those that this worker pushed to the same queue before.
 pub(crate) fn push_fifo(worker: &Worker, queue: &FifoQueue, job: JobRef) {
     let token = queue.push(job);
     worker.push_spawned(token);

@@ -1,19 +1,18 @@
-//! Ghosts: what a task that was run in place leaves in the queues.
+//! Ghosts: entries in queues whose tasks were run in place.
 //!
-//! A worker that joins a handle claims the task and runs it there and then, wherever its entry
-//! lies. The entry stays behind. The worker that takes it out of its queue sees that it is claimed,
-//! and frees it. Where that may be never, because the queue's owner is busy, the joins see to it
-//! themselves:
+//! A worker that joins a handle claims the task and runs it at once, wherever its entry is. The
+//! entry stays in its queue. The worker that takes it out sees that it is claimed, and frees it. If
+//! the queue's owner is busy, that may never happen, so the joins free ghosts themselves:
 //!
-//! - An entry at the newest end of the joiner's own queue is popped before anything is left.
+//! - An entry at the newest end of the joiner's own queue is popped, and leaves no ghost.
 //! - Otherwise the ghost is counted at the worker that spawned the task, or at the pool's queue.
-//!   When as many were counted as there were jobs in the queue at the last sweep, and [`MANY`]
-//!   more, the owner sweeps: it takes the jobs out of its queue, frees the ghosts and puts the
-//!   others back. That takes constant time for each ghost.
+//!   When the count exceeds the number of jobs that the last sweep left by [`MANY`], the owner
+//!   sweeps: it takes the jobs out of its queue, frees the ghosts and puts the others back. That
+//!   takes constant time for each ghost, amortised.
 //!
-//! So a queue holds at most as many ghosts as other jobs, and some more, whenever its owner spawns
-//! a task with a handle or joins one. Below the job of a `join` that is under way nothing is swept
-//! until that is over; what lies there was there before.
+//! So whenever the owner of a queue spawns a task with a handle or joins one, the queue holds at
+//! most as many ghosts as other jobs, plus a constant. A sweep stops at the job of a `join` that is
+//! under way; the entries below it were there before that join.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -23,7 +22,7 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::job::JobRef;
 
-/// How many ghosts a queue may hold besides one for each other job.
+/// Number of ghosts that a queue may hold in addition to one for each other job.
 pub(crate) const MANY: usize = 32;
 
 /// Where the entry of a task was put.
@@ -37,13 +36,13 @@ pub(crate) enum Home {
     Fifo(usize),
 }
 
-/// What a worker knows of the ghosts in its queue.
+/// A worker's estimate of the ghosts in its queue.
 pub(crate) struct Ghosts {
-    /// How many its own joins have left. The owner's alone.
+    /// Number of ghosts that its own joins have left. Accessed by the owner only.
     own: Cell<usize>,
-    /// How many other workers' joins have left since the last sweep.
+    /// Number of ghosts that other workers' joins have left since the last sweep.
     others: AtomicUsize,
-    /// At how many to sweep. The owner's alone.
+    /// Number of ghosts at which to sweep. Accessed by the owner only.
     limit: Cell<usize>,
 }
 
@@ -60,18 +59,18 @@ impl Ghosts {
         self.own.get() + self.others.load(Ordering::Relaxed) >= self.limit.get()
     }
 
-    /// A sweep has left so many jobs.
+    /// Notes that a sweep has left `left` jobs.
     fn swept(&self, left: usize) {
         self.own.set(0);
-        // What is counted in between is swept next time; the count is no more than a hint.
+        // Ghosts that are counted in between are swept next time; the count is only a hint.
         self.others.store(0, Ordering::Relaxed);
         self.limit.set(left + MANY);
     }
 }
 
-/// Frees the ghosts at both ends of a queue; and those in the middle if there may be as many as
-/// other jobs, and [`MANY`] more. `ghosts` is how many there may be. `freed` is told of each before it
-/// is freed.
+/// Frees the ghosts at both ends of a queue, and those in the middle if there may be as many ghosts
+/// as other jobs, and [`MANY`] more. `ghosts` is an upper bound on their number. Calls `freed` with
+/// each ghost before it frees it.
 pub(crate) fn trim<J>(
     queue: &mut VecDeque<J>,
     ghosts: &mut usize,
@@ -128,8 +127,8 @@ impl Worker {
         unsafe { job.free_ghost() };
     }
 
-    /// Takes this job out of the worker's own queue, if it is the newest there. Ghosts on top of it
-    /// are freed.
+    /// Takes the newest job out of the worker's own queue if it is `wanted`. Frees the ghosts on
+    /// top of it.
     pub(crate) fn take_newest(&self, wanted: impl Fn(JobRef) -> bool) -> Option<JobRef> {
         loop {
             let job = self.pop_newest()?;
@@ -138,14 +137,15 @@ impl Worker {
             }
             let owner = self.index();
             if !self.drops_ghost(&QueuedJob { job, owner }) {
-                // It may be a join's, further out: it goes back to where it was.
+                // It may belong to an enclosing join, so it goes back to its place.
                 self.put_back(job);
                 return None;
             }
         }
     }
 
-    /// A task whose entry was put there has been run in place, and its entry left behind.
+    /// Called when a task whose entry is at `home` has been run in place, which leaves a ghost
+    /// there.
     #[cold]
     #[inline(never)]
     pub(crate) fn left_ghost(&self, home: Home) {
@@ -170,8 +170,8 @@ impl Worker {
         self.sweep_if_many();
     }
 
-    /// Throws away a token if it is the newest job of the worker's own queue, and there are too
-    /// many.
+    /// Discards the newest job of the worker's own queue if it is a token and there are too many
+    /// tokens. Returns `true` if it did.
     fn discards_newest_token(&self) -> bool {
         let Some(token) = self.take_newest(|job| self.fifo.is_token(job)) else {
             return false;
@@ -200,7 +200,7 @@ impl Worker {
         while let Some(job) = self.pop_newest() {
             let owner = self.index();
             if !job.is_spawned() {
-                // A join's, further out: it goes back to where it was.
+                // The job of an enclosing join: it goes back to its place.
                 self.put_back(job);
                 break;
             }
@@ -218,10 +218,10 @@ impl Worker {
         self.sweep_dealt();
     }
 
-    /// A ghost was left in the pool's queue: frees the ghosts there if there are many.
+    /// Called when a ghost was left in the pool's queue: frees the ghosts there if there are many.
     fn trim_injector(&self) {
         let dealt = self.registry().injector.left_ghost();
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             (0..dealt).for_each(|_| queue.executed(false));
         }
@@ -229,11 +229,11 @@ impl Worker {
 
     /// Frees the ghosts among what this worker has dealt to others.
     fn sweep_dealt(&self) {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let ghosts = unsafe { self.local_queue() }.map(|queue| queue.take_ghosts());
         if let Some(ghosts) = ghosts {
             ghosts.into_iter().for_each(|job| self.free_ghost(job));
-            // What was in its hands meanwhile, no other worker could see.
+            // Other workers could not see the jobs that it held meanwhile.
             self.notify_push();
         }
     }

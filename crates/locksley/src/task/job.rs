@@ -1,4 +1,4 @@
-//! A job: one word that says where the work lies and how to run it.
+//! Jobs: one-word references to work, and to the code that runs it.
 //!
 //! ```text
 //!   JobRef ──> | latch | closure, later result |  a `join`'s second closure, in the caller's frame
@@ -9,10 +9,11 @@
 //!
 //! The latch of a job carries the address of its [`Kind`] until it is set.
 //!
-//! A job runs exactly once. One in a frame is either taken back by the frame or executed by a
-//! thief, which sets the job's latch as its last touch; the frame stays until then. One on the heap
-//! frees itself when it is executed. One with a handle may be claimed and run by the handle's owner
-//! while a reference to it lies in a queue: that reference is a *ghost*, and executing it frees it.
+//! A job runs exactly once. A job in a frame is either taken back by its owner or executed by a
+//! thief, which sets the job's latch as its last access; the frame stays until then. A job on the
+//! heap is freed when it is executed. A task with a handle may be claimed and run by the handle's
+//! owner while a reference to it is still in a queue: that reference is a *ghost*, and executing it
+//! only releases it.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -29,31 +30,31 @@ use crate::task::blocks::Blocks;
 use crate::task::latch::Latch;
 use crate::task::packet::PacketHead;
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Calls `f`; a panic becomes an error.
+/// Calls `f`, and returns a panic as an error.
 pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     panic::catch_unwind(AssertUnwindSafe(f))
 }
 
-/// Drops what a panic carries. That is the user's too, and may panic in turn.
+/// Drops the payload of a panic. Its destructor is user code, and may panic in turn.
 pub(crate) fn discard(payload: Payload) {
     if let Err(again) = catch(|| drop(payload)) {
-        // One that panics without end must not keep its thread from going on.
+        // Not dropped: a chain of panicking destructors must not keep the thread from going on.
         std::mem::forget(again);
     }
 }
 
-/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job
-/// in it.
+/// Drops a user's value and discards a panic of its destructor: unwinding must not leave a frame
+/// that holds a job.
 pub(crate) fn drop_caught<T>(thing: T) {
     if let Err(payload) = catch(|| drop(thing)) {
         discard(payload);
     }
 }
 
-/// How to run the jobs of one type. Aligned, so that a latch can carry it.
+/// How to run the jobs of one type. Aligned so that a latch can carry its address.
 #[repr(align(8))]
 pub(super) struct Kind {
     /// The arguments are the job, the worker that runs it, and the index of the worker whose queue
@@ -63,7 +64,7 @@ pub(super) struct Kind {
     pub(super) has_packet: bool,
 }
 
-/// What a thief needs to know of a job. The first field of every job.
+/// The part of a job that a thief reads. The first field of every job.
 #[repr(transparent)]
 pub(crate) struct Header {
     /// Carries the job's [`Kind`].
@@ -79,13 +80,13 @@ impl Header {
     }
 }
 
-/// A reference to a job, in one word. The low bits say something about it:
+/// A reference to a job, in one word. The low bits are tags:
 ///
 /// | bit | meaning |
 /// |---|---|
-/// | 0 | it was spawned |
-/// | 1 | it was dealt (strategy `dealing`): its execution is counted |
-/// | 2 | it was dealt to the worker that it had better run on; spawned jobs only |
+/// | 0 | the job was spawned, not forked |
+/// | 1 | the job was dealt (strategy `dealing`): its execution is counted |
+/// | 2 | the job was dealt to its preferred worker; spawned jobs only |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobRef(NonNull<Header>);
 
@@ -95,8 +96,7 @@ const NEAR: usize = 4;
 
 const _: () = assert!(align_of::<StackJob<(), ()>>() > NEAR && align_of::<SpawnHeader>() > NEAR);
 
-// SAFETY: a job may be executed by any worker; its maker sees to it that what is in it is
-// `Send`.
+// SAFETY: a job may be executed by any worker; its creator ensures that its content is `Send`.
 unsafe impl Send for JobRef {}
 
 // SAFETY: only the pointer's type changes on the way.
@@ -108,7 +108,7 @@ unsafe impl Word for JobRef {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from a `JobRef`, says the caller.
+        // SAFETY: the caller guarantees that the word comes from a `JobRef`.
         JobRef(unsafe { NonNull::new_unchecked(word.cast()) })
     }
 }
@@ -141,19 +141,19 @@ impl Job for JobRef {
 
     #[inline]
     unsafe fn group(self) -> GroupId {
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { JobRef::group(self) }
     }
 
     #[inline]
     unsafe fn is_ghost(self) -> bool {
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { JobRef::is_ghost(self) }
     }
 }
 
 impl JobRef {
-    /// Returns `true` if it was spawned, and not forked by a join.
+    /// Returns `true` if the job was spawned, and not forked by a join.
     #[inline]
     pub(crate) fn is_spawned(self) -> bool {
         <JobRef as Job>::is_spawned_word(self.into_word())
@@ -178,7 +178,7 @@ impl JobRef {
         JobRef(header.cast().map_addr(|addr| addr | SPAWNED))
     }
 
-    /// How the job is run.
+    /// Returns how the job is run.
     ///
     /// # Safety
     ///
@@ -196,7 +196,7 @@ impl JobRef {
     /// This reference has not been executed.
     #[inline]
     pub(crate) unsafe fn has_handle(self) -> bool {
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.packet() }.is_some()
     }
 
@@ -212,14 +212,14 @@ impl JobRef {
         handled.then(|| self.header().cast())
     }
 
-    /// Returns `true` if the job has run or is running, on behalf of its handle.
+    /// Returns `true` if the handle's owner has claimed the job, and has run it or is running it.
     ///
     /// # Safety
     ///
     /// The reference is in a queue, or was taken out of one, and was not executed.
     #[inline]
     pub(crate) unsafe fn is_ghost(self) -> bool {
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         let packet = unsafe { self.packet() };
         // SAFETY: a reference that was not executed keeps the packet alive.
         packet.is_some_and(|packet| unsafe { packet.as_ref() }.is_claimed())
@@ -232,19 +232,19 @@ impl JobRef {
     /// The reference was taken out of a queue, and [is a ghost](Self::is_ghost). It is not used
     /// again.
     pub(crate) unsafe fn free_ghost(self) {
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         if let Some(packet) = unsafe { self.packet() } {
             // SAFETY: the reference keeps the packet alive, and ends here.
             unsafe { PacketHead::release(packet) };
         }
     }
 
-    /// Returns `true` if it is the same job, whatever the tags say.
+    /// Returns `true` if both refer to the same job, whatever their tags.
     pub(crate) fn is_same(self, other: JobRef) -> bool {
         self.header() == other.header()
     }
 
-    /// What this job is part of: the scope it was spawned in, or itself.
+    /// Returns the job's group: the scope that it was spawned in, or the job itself.
     ///
     /// # Safety
     ///
@@ -269,13 +269,13 @@ impl JobRef {
         let header = self.header();
         // SAFETY: the job is alive until it is executed, and its latch is set only then.
         let kind = unsafe { self.kind() };
-        // SAFETY: the job is of this kind, and is executed once, says the caller.
+        // SAFETY: the job is of this kind, and the caller guarantees that it is executed once.
         unsafe { (kind.execute)(header, worker, owner) }
     }
 }
 
-/// The second closure of a join, in the frame of the join. It does not drop what is in it: the
-/// thread that makes one sees to it that the closure or the result is taken.
+/// The second closure of a join, in the frame of the join. Dropping it does not drop its content:
+/// the thread that creates it must take the closure or the result.
 #[repr(C, align(8))]
 pub(crate) struct StackJob<F, R> {
     header: Header,
@@ -309,7 +309,7 @@ where
 
     #[inline(always)]
     pub(crate) fn as_ref(&self) -> JobRef {
-        // From the whole job, so that the pointer may be used for all of it.
+        // Derived from the whole job, so that the pointer may access all of it.
         JobRef(NonNull::from(self).cast())
     }
 
@@ -332,7 +332,7 @@ where
         unsafe { ManuallyDrop::take(&mut (*self.content.get()).func) }
     }
 
-    /// Leaves the result where the closure was.
+    /// Stores the result in place of the closure.
     ///
     /// # Safety
     ///
@@ -343,11 +343,11 @@ where
         unsafe { (*self.content.get()).result = result };
     }
 
-    /// The result that was left.
+    /// Takes the result that was stored.
     ///
     /// # Safety
     ///
-    /// The latch is set, or the caller left the result itself; and it is taken once.
+    /// The latch is set, or the caller stored the result itself; and it is taken once.
     #[inline(always)]
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
         // SAFETY: the result was written before the latch was set.
@@ -364,7 +364,7 @@ where
         let result = catch(|| func(worker, true));
         // SAFETY: the frame reads the result only after the latch is set.
         unsafe { job.leave_result(result) };
-        // SAFETY: this is the last touch of the job.
+        // SAFETY: this is the last access to the job.
         unsafe {
             Latch::set(&raw const job.header.latch, || {
                 worker
@@ -375,14 +375,14 @@ where
     }
 }
 
-/// The first fields of a spawned job. Aligned, so that there is room for the tags on any machine.
+/// The first fields of a spawned job. Aligned so that there is room for the tags on any machine.
 #[repr(C, align(8))]
 pub(super) struct SpawnHeader {
     pub(super) header: Header,
     pub(super) group: GroupId,
 }
 
-/// A spawned closure, on the heap. It must not panic: the spawner wraps it.
+/// A spawned closure, on the heap. It must not panic: the spawner catches panics.
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
     head: SpawnHeader,
@@ -395,12 +395,13 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
         has_packet: false,
     };
 
-    /// Puts a closure on the heap. The reference must be executed, or it leaks. `here` is the
-    /// worker that the calling thread is, if it is one of the pool's.
+    /// Moves a closure to the heap. The job leaks unless it is executed. `here` is the calling
+    /// thread's worker, if it belongs to the pool.
     ///
     /// # Safety
     ///
-    /// What the closure borrows outlives its execution, and it may be sent to another thread.
+    /// What the closure borrows outlives its execution, and the closure may be sent to another
+    /// thread.
     #[inline]
     pub(crate) unsafe fn new_ref(here: Option<&Worker>, group: GroupId, func: F) -> JobRef {
         let job = Blocks::allocate::<Self>(here.map(|worker| (&worker.blocks, worker.depot())));

@@ -7,7 +7,7 @@ use locksley_queue::split::{PushToken, TakenBack};
 use crate::scheduler::worker::Worker;
 use crate::task::job::{Payload, StackJob, catch, discard};
 
-/// What a closure of [`join_context`] is told.
+/// The argument of a closure of [`join_context`].
 #[derive(Clone, Copy, Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -19,7 +19,7 @@ impl FnContext {
         FnContext { migrated }
     }
 
-    /// Returns `true` if the closure runs on another thread than the caller of the join.
+    /// Returns `true` if the closure runs on a different thread from the caller of the join.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -28,10 +28,11 @@ impl FnContext {
 
 /// Runs two closures, if possible in parallel, and returns both results.
 ///
-/// The first closure runs at once on this worker; the second is there for others to steal
-/// meanwhile, and runs here too if none does. Outside of a pool the global one is used.
+/// The first closure runs at once on the calling worker. Other workers can steal the second one
+/// meanwhile; if none does, it runs on the calling worker too. Outside of a pool, both run in the
+/// global pool.
 ///
-/// A panic in either closure reaches the caller when both are done.
+/// A panic in either closure is propagated to the caller when both are done.
 ///
 /// ```
 /// fn sum(values: &[u64]) -> u64 {
@@ -59,8 +60,8 @@ where
     }
 }
 
-/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that
-/// `join` needs no more of a frame than its fast path.
+/// Forks for a thread that is not a worker, in the global pool. A separate function, so that `join`
+/// needs no larger frame than its fast path does.
 #[cold]
 #[inline(never)]
 fn fork_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
@@ -98,8 +99,9 @@ where
 
 /// Joins any number of closures: `join!(|| a(), || b(), || c())` returns their results as a tuple.
 ///
-/// The first closure runs here; the rest is there for others to steal, and is joined likewise. As
-/// with [`join`](crate::join()), a panic reaches the caller when all are done.
+/// The first closure runs on the calling worker. The others can be stolen together meanwhile, and
+/// are joined in the same way. As with [`join`](crate::join()), a panic is propagated to the caller
+/// when all are done.
 ///
 /// ```
 /// let mut parts = [1, 2, 3, 4];
@@ -128,11 +130,11 @@ macro_rules! join {
     ($($closure:expr),+ $(,)?) => { $crate::join!(@name [] $($closure,)+) };
 }
 
-/// A closure of a fork, which is called once and leaves its result to the one who made it.
+/// A type-erased closure of a fork. It is called once, and stores its result for its creator.
 pub(crate) type Erased<'f> = dyn FnMut(&Worker, bool) + 'f;
 
 impl Worker {
-    /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
+    /// [`join`](crate::join()) on this worker: each closure gets the worker that runs it.
     ///
     /// The first closure always runs here, so neither it nor its result need be `Send`.
     #[inline]
@@ -159,7 +161,7 @@ impl Worker {
         )
     }
 
-    /// The fork, as a function of its own: a recursion through it has one small frame for each
+    /// Forks in a function that is not inlined: a recursion through it has one small frame for each
     /// level.
     #[inline(never)]
     pub(crate) fn fork<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
@@ -170,11 +172,11 @@ impl Worker {
         self.fork_in_place(a, b)
     }
 
-    /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
+    /// Pushes the second closure, runs the first, then takes the second back or waits for it.
     ///
-    /// Where it is inlined the closures are made where they are needed. That pays if they are
-    /// large: to copy what was just written piece by piece, in larger pieces, makes the processor
-    /// wait for the writes.
+    /// If this is inlined, the closures are built in their final place. That pays if they are
+    /// large: a copy that reads in large pieces what was just written in small ones makes the
+    /// processor wait for the writes.
     #[inline(always)]
     fn fork_in_place<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -205,8 +207,8 @@ impl Worker {
         (ra, self.settle(&job, back))
     }
 
-    /// After a push that asked for it. Returns `false` if the job is out of the deque again,
-    /// because this worker forks the slow way.
+    /// Attends to what the push of a fork has asked for. Returns `false` if the job is out of the
+    /// deque again, because this worker forks the slow way.
     #[cold]
     #[inline(never)]
     fn attend_fork(&self, place: PushToken) -> bool {
@@ -219,12 +221,12 @@ impl Worker {
         true
     }
 
-    /// Returns `true` if forks go to a queue of the strategy's, or what runs is recorded.
+    /// Returns `true` if forks go to the strategy's own queue, or the worker is recorded.
     fn forks_slowly(&self) -> bool {
         self.is_recorded() || self.has_reference_queue() || self.gives_newest()
     }
 
-    /// The fork for a strategy with a queue of its own, or of what is recorded.
+    /// Forks for a strategy with its own queue, or while the worker is recorded.
     #[inline(never)]
     fn fork_slowly<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
@@ -253,8 +255,8 @@ impl Worker {
         }
     }
 
-    /// [`fork_slowly`](Worker::fork_slowly) of closures of any type: one copy of it, not one for
-    /// each fork of a program.
+    /// [`fork_slowly`](Worker::fork_slowly) of type-erased closures: a program has one copy of it,
+    /// not one for each fork.
     #[inline(never)]
     fn fork_erased(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         if self.is_recorded() {
@@ -264,7 +266,7 @@ impl Worker {
         self.fork_pushed(|worker: &Worker, migrated| a(worker, migrated), &job);
     }
 
-    /// The fork whose job is pushed the slow way.
+    /// Forks, and pushes the job the slow way.
     #[inline]
     pub(crate) fn fork_pushed<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
@@ -283,7 +285,7 @@ impl Worker {
         (ra, self.settle(job, self.regain(job, place)))
     }
 
-    /// Runs one closure after the other: both, though the first one panics.
+    /// Runs one closure after the other: both, even if the first one panics.
     fn run_both<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker, bool) -> RA,
@@ -299,7 +301,7 @@ impl Worker {
         panic::resume_unwind(payload)
     }
 
-    /// Runs a job that is back, or waits for it. Its panic goes on here.
+    /// Runs a job that was taken back, or waits for one that was not. Resumes its panic.
     #[cold]
     #[inline(never)]
     fn settle<B, RB>(&self, job: &StackJob<B, RB>, back: TakenBack) -> RB
@@ -312,19 +314,19 @@ impl Worker {
             let b = unsafe { job.take() };
             return b(self, false);
         }
-        // If it is set already, the job was run here, in between.
+        // If the latch is set already, this worker has run the job in between.
         if !job.latch().probe() {
             self.wait_for_job(job.latch(), job.group());
         }
-        // The thief will look here again, so the next fork is public at once.
+        // The thief is likely to come back, so the next fork is made public at once.
         self.deque.call();
         // SAFETY: the latch is set, and every frame settles once.
         let result = unsafe { job.take_result() };
         result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
-    /// Takes a job out of the worker's queue, if it is still there. What was spawned since lies on
-    /// top of it, and stays. `place` is where it lies in the deque, if it does.
+    /// Takes a job out of the worker's queue, if it is still there. Jobs that were spawned since
+    /// are on top of it, and stay. `place` is the job's place in the deque, if it was pushed there.
     fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>) -> TakenBack
     where
         B: FnOnce(&Worker, bool) -> RB,
@@ -344,7 +346,7 @@ impl Worker {
                 Some(popped) if popped == wanted => break TakenBack::Yes,
                 Some(popped) => {
                     above.push(popped);
-                    // One of a join further out: the wanted one lay above it.
+                    // The job of an enclosing join: the wanted job would have been above it.
                     if !popped.is_spawned() {
                         break TakenBack::No;
                     }
@@ -358,15 +360,15 @@ impl Worker {
         found
     }
 
-    /// The first closure has panicked: stays until the second one is done, and then goes on with
-    /// the panic. The second closure runs here as any other, since this panic was caught.
+    /// Handles a panic of the first closure: finishes the second one, then resumes the panic. The
+    /// second closure can run here as usual, since the panic was caught.
     #[cold]
     #[inline(never)]
     fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>, payload: Payload) -> !
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
-        // The first closure's panic is the one that the caller gets to see.
+        // The caller gets the first closure's panic.
         if let Err(second) = catch(|| drop(self.settle(job, self.regain(job, place)))) {
             discard(second);
         }

@@ -1,8 +1,8 @@
-//! Latches: how a waiter learns that what it waits for is done.
+//! Latches: flags that tell a waiter that what it waits for is done.
 //!
-//! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
-//! away as soon as the latch is seen to be set. So the setter's one atomic operation on it must be
-//! its last touch. Until it is set the word carries an address for the thread that will set it: a
+//! A [`Latch`] is one word in the memory of the awaited object, often a stack frame that is gone as
+//! soon as the waiter sees the latch set. So the setter's one atomic operation must be its last
+//! access. Until the latch is set, the word carries an address for the thread that will set it: a
 //! fork is a handful of stores, and this saves one.
 //!
 //! ```text
@@ -11,39 +11,39 @@
 //!      └── park ──> address|PARKED
 //! ```
 //!
-//! The thief of a job does not need the address, and leaves its index in the word instead: so the
-//! waiter finds it without a search. The index is no more than a hint.
+//! The thief of a job replaces the address, which it no longer needs, with its own index, so that
+//! the waiter finds the thief without a search. The index is only a hint.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
 //! | L2 | set | AcqRel | L1, L3 | as L1; as L3 | `latch::models::wakes_a_parked_waiter`; `latch::models::finds_the_parked_waiter` |
-//! | L3 | park | Release; Relaxed on failure | L2 | a setter that does not know who waits looks at what the waiters said before they parked; a waiter that fails probes again | `latch::models::finds_the_parked_waiter` |
+//! | L3 | park | Release; Relaxed on failure | L2 | a setter that does not know its waiter reads what waiters published before they parked; a waiter whose exchange fails probes again | `latch::models::finds_the_parked_waiter` |
 
 use std::ptr;
 
 use crate::sync::{AtomicPtr, Ordering};
 
-/// The bit that says that a waiter is parked. What a latch carries is aligned to more than that.
+/// Set while a waiter is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
 
-/// The bit that says that the word is an index, shifted by [`INDEX_SHIFT`].
+/// Set if the word is an index, shifted by [`INDEX_SHIFT`].
 const RUNNER: usize = 4;
 const INDEX_SHIFT: u32 = 3;
 
-/// The word of a latch that is set: no address of anything.
+/// The word of a latch that is set: not the address of anything.
 const SET: *mut () = ptr::without_provenance_mut(2);
 
-/// What one can wait for.
+/// Something that a worker can wait for.
 pub(crate) trait Awaited {
     /// Returns `true` if the wait is over.
     fn is_over(&self) -> bool;
 
-    /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it
-    /// is over.
+    /// Returns the latch that will be set when the wait is over, for a waiter that is about to
+    /// sleep; `None` if the wait is over.
     fn latch(&self) -> Option<&Latch>;
 
-    /// The worker that was seen to run what is waited for, if that is one job.
+    /// Returns the worker that was seen to run what is waited for, if that is one job.
     fn runner(&self) -> Option<usize> {
         None
     }
@@ -79,7 +79,7 @@ impl Latch {
         }
     }
 
-    /// A latch that carries a reference.
+    /// Creates a latch that carries a reference.
     #[inline(always)]
     pub(crate) fn carrying<T>(cargo: &'static T) -> Self {
         const { assert!(align_of::<T>() > RUNNER) }
@@ -88,16 +88,17 @@ impl Latch {
         }
     }
 
-    /// What the latch carries, which is not set yet.
+    /// Returns what the latch carries. The latch must not be set.
     #[inline]
     pub(crate) fn cargo<T>(&self) -> *const T {
-        // A thread that sees the latch has seen what the word was at first.
+        // A thread that can reach the latch has seen the word's initial value.
         let state = self.state.load(Ordering::Relaxed);
         state.map_addr(|addr| addr & !PARKED).cast_const().cast()
     }
 
-    /// Returns `true` if it is set, as far as the calling thread knows. If it has set it itself, it
-    /// does; what another thread did before it set it need not be visible yet.
+    /// Returns `true` if the latch is set, as far as the calling thread knows. It always knows if
+    /// it has set the latch itself. What another thread wrote before it set the latch need not be
+    /// visible yet.
     #[inline(always)]
     pub(crate) fn seems_set(&self) -> bool {
         self.state.load(Ordering::Relaxed) == SET
@@ -116,14 +117,15 @@ impl Latch {
     /// `this` is alive until the waiter sees the latch set. `wake` must not touch it.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
-        // SAFETY: the latch is alive until this swap is seen, says the caller.
+        // SAFETY: the caller guarantees that the latch is alive until this swap is seen.
         let before = unsafe { (*this).state.swap(SET, Ordering::AcqRel) }; // [L2]
         if before.addr() & PARKED != 0 {
             wake();
         }
     }
 
-    /// Returns `true` if it is set. If not, the thread that sets it calls its `wake`.
+    /// Returns `true` if the latch is set. Otherwise marks it, so that the thread that sets it
+    /// calls its `wake`.
     pub(crate) fn probe_or_await(&self) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
         while state != SET {
@@ -139,14 +141,15 @@ impl Latch {
         true
     }
 
-    /// Leaves the index of the worker that runs the job. By that one, before it sets the latch;
-    /// what the latch carried is gone.
+    /// Stores the index of the worker that runs the job, in place of what the latch carried. Called
+    /// by that worker, before it sets the latch.
     pub(crate) fn note_runner(&self, index: usize) {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             let parked = state.addr() & PARKED;
             let runner = ptr::without_provenance_mut(index << INDEX_SHIFT | RUNNER | parked);
-            // Relaxed: as a part of the release sequence of [L3] it hides nothing from [L2].
+            // Relaxed: as part of the release sequence of [L3], it does not hide the waiter's
+            // writes from [L2].
             let exchange =
                 self.state
                     .compare_exchange(state, runner, Ordering::Relaxed, Ordering::Relaxed);
@@ -165,7 +168,8 @@ impl Latch {
         }
     }
 
-    /// Blocks until the latch is set. `park` blocks until the setter's `wake`, or for no reason.
+    /// Blocks until the latch is set. `park` blocks until the setter's `wake`, and may return
+    /// spuriously.
     pub(crate) fn park(&self, mut park: impl FnMut()) {
         while !self.probe() {
             self.park_once(&mut park);

@@ -1,4 +1,5 @@
-//! What a program calls to fork work and to wait for it, and the jobs and latches behind that.
+//! The functions with which a program forks work and waits for it, and the jobs and latches behind
+//! them.
 
 pub(crate) mod affinity;
 pub(crate) mod block_on;

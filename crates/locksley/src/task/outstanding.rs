@@ -1,26 +1,27 @@
-//! How many spawned tasks of a pool are not done, counted without a shared word.
+//! The number of a pool's unfinished spawned tasks, counted without a shared word.
 //!
 //! Each worker counts the tasks that it has spawned and those that it has finished, in words that
-//! it alone writes. Threads outside of the pool share a pair. No task is outstanding when the sums
-//! are equal; that is asked only of a pool that closes.
+//! it alone writes. Threads outside of the pool share one pair of words. No task is outstanding
+//! when the sums are equal; they are compared only while a pool closes.
 //!
 //! **Equal sums mean that nothing was outstanding.** All counts only grow, and at any time at least
-//! as many tasks are spawned as done. [`all_done`] reads the done ones first. If a task is among
-//! those, its spawning is seen too. So with `t` a time between the two rounds of reading, `read
-//! done <= done(t) <= spawned(t) <= read spawned`; if the ends are equal, so is all between.
+//! as many tasks are spawned as done. [`all_done`] reads the counts of finished tasks first. If it
+//! counts a task as finished, it also sees that the task was spawned. So with `t` a time between
+//! the two rounds of reading, `read done <= done(t) <= spawned(t) <= read spawned`; if the ends are
+//! equal, so is all between.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | T1 | a task is done: store | Release | T2 | a reader that counts the task as done might miss its spawning, or that of a task which it spawned | `outstanding::models::a_task_that_spawns_is_not_missed` |
 //! | T2 | read done | Acquire | T1 | as T1 | as T1 |
-//! | T3 | light barrier between T1 and the look whether the pool closes | compiler | the sleeper's heavy one | an adopted thread that finishes the last task, and a worker that goes to sleep while the pool closes, would miss each other | not shown by loom: the sleeper's side is the same as in `sleep::models` |
+//! | T3 | light barrier between T1 and the check whether the pool closes | compiler | the sleeper's heavy one | an adopted thread that finishes the last task, and a worker that goes to sleep while the pool closes, would miss each other | not shown by loom: the sleeper's side is the same as in `sleep::models` |
 
 use locksley_queue::barrier;
 
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// The tasks of one worker, or of the threads outside.
+/// Task counts of one worker, or of the threads outside of the pool.
 #[derive(Debug)]
 pub(crate) struct TaskCounts {
     spawned: AtomicUsize,
@@ -35,7 +36,7 @@ impl TaskCounts {
         }
     }
 
-    /// Counts a task that is about to be pushed. For the worker whose counts these are.
+    /// Counts a task that is about to be pushed. For the worker that owns the counts.
     #[inline]
     pub(crate) fn spawn(&self) {
         let spawned = self.spawned.load(Ordering::Relaxed);
@@ -43,17 +44,17 @@ impl TaskCounts {
             .store(spawned.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// The same for threads that share the counts.
+    /// Counts a task that is about to be pushed. For threads that share the counts.
     pub(crate) fn spawn_shared(&self) {
         self.spawned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one of those as done, by a thread that shares the counts.
+    /// Counts a task as done. For threads that share the counts.
     pub(crate) fn finish_shared(&self) {
         self.done.fetch_add(1, Ordering::Release); // [T1]
     }
 
-    /// Counts a task as done. For the worker whose counts these are.
+    /// Counts a task as done. For the worker that owns the counts.
     #[inline]
     pub(crate) fn finish(&self) {
         let done = self.done.load(Ordering::Relaxed);
@@ -62,7 +63,7 @@ impl TaskCounts {
 }
 
 /// Returns `true` if no task was outstanding at some time during the call. `all` lists the counts
-/// of all who spawn; the second time it may list more than the first.
+/// of all spawning threads; the second call may list more than the first.
 pub(crate) fn all_done<'a, I>(all: impl Fn() -> I) -> bool
 where
     I: Iterator<Item = &'a TaskCounts>,
@@ -75,12 +76,12 @@ where
 }
 
 impl Worker {
-    /// A spawned task is done.
+    /// Counts a spawned task as done.
     #[inline]
     pub(crate) fn task_done(&self) {
         self.tasks.finish();
-        // Against a worker that goes to sleep: it asks whether the pool has closed behind its heavy
-        // barrier.
+        // Pairs with a worker that goes to sleep: it checks after its heavy barrier whether the
+        // pool has closed.
         barrier::light(); // [T3]
         let registry = self.registry();
         if registry.is_closing() {

@@ -5,15 +5,16 @@
 //!   JoinHandle   ──────^
 //! ```
 //!
-//! | field | who may touch it |
+//! | field | who may access it |
 //! |---|---|
 //! | closure | the winner of the claim, once |
-//! | result | the same, until it sets the latch; then the handle; then the last one to release |
+//! | result | the winner of the claim, until it sets the latch; then the handle's owner; then the thread that releases the last reference |
 //! | waker | the thread that holds its lock |
 //!
-//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is
-//! set. The runner sets the latch and, if it was marked, takes the waker. If it takes an older one,
-//! the newer was left after the latch was set, and its owner sees that.
+//! **No waker is lost.** The handle's owner stores its waker, then marks the latch, unless the
+//! latch is set. The runner sets the latch and, if it was marked, takes the waker. If it takes an
+//! older waker, the newer one was stored after the latch was set, and the handle's owner sees that
+//! it is set.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -37,12 +38,13 @@ use crate::task::panics::reached_no_waiter;
 pub(crate) struct PacketHead {
     spawn: SpawnHeader,
     claim: Claim,
-    /// A panic of the task need not be reported, because the handle was dropped by another panic.
+    /// Set if a panic of the task need not be reported, because another panic has dropped the
+    /// handle.
     forgiven: AtomicBool,
     methods: &'static Methods,
 }
 
-/// What depends on the types of closure and result.
+/// The methods that depend on the types of closure and result.
 struct Methods {
     /// Runs the closure. The caller has claimed it, and holds a reference.
     run: unsafe fn(NonNull<PacketHead>, &Worker),
@@ -56,7 +58,7 @@ impl PacketHead {
         self.claim.is_claimed()
     }
 
-    /// Gives up a reference.
+    /// Releases a reference, and frees the packet if it was the last one.
     ///
     /// # Safety
     ///
@@ -70,7 +72,7 @@ impl PacketHead {
     }
 }
 
-/// How the runner tells the handle's owner that there is a result.
+/// Tells the handle's owner that there is a result.
 pub(crate) struct Completion {
     latch: Latch,
     waker: Mutex<Option<Waker>>,
@@ -88,16 +90,17 @@ impl Completion {
         &self.latch
     }
 
-    /// Leaves a waker in place of the last one. Returns `true`, and will not wake it, if there is a
-    /// result.
+    /// Stores a waker in place of the previous one. Returns `true` if there is a result: then the
+    /// waker is not woken.
     pub(crate) fn subscribe(&self, waker: Waker) -> bool {
         let before = lock(&self.waker).replace(waker);
-        // A waker is the user's: it is dropped without the lock.
+        // Dropping a waker runs user code, so the lock is not held.
         drop(before);
         self.latch.probe_or_await()
     }
 
-    /// There is a result: sets the latch. Returns the waker of an owner that waits.
+    /// Sets the latch, since there is a result. Returns the waker of the handle's owner, if that
+    /// waits.
     fn complete(&self) -> Option<Waker> {
         let mut waits = false;
         // SAFETY: the runner holds a reference to the packet.
@@ -110,17 +113,17 @@ impl Completion {
     }
 }
 
-/// What came of a task.
+/// Result of a task.
 enum Outcome<T> {
     Returned(T),
     Panicked(Box<Panic>),
 }
 
-/// What a task panicked with, and the pool whose panic handler gets that if the handle's owner does
-/// not.
+/// The payload of a task's panic, and the pool whose panic handler gets it if the handle's owner
+/// does not.
 struct Panic(Payload, Arc<Registry>);
 
-/// A packet, as far as its handle knows it.
+/// A packet without its closure, whose type the handle does not know.
 #[repr(C)]
 pub(crate) struct Packet<T> {
     head: PacketHead,
@@ -132,8 +135,8 @@ pub(crate) struct Packet<T> {
     pub(crate) recorded: Option<Spawned>,
 }
 
-// General allocators are slow with more than 128 bytes, their own word included, and a closure is
-// yet to come.
+// General allocators are slow above 128 bytes, which include their own header word, and the closure
+// comes on top.
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Packet<()>>() <= 96);
 
@@ -173,7 +176,7 @@ where
         // SAFETY: it was claimed above, and the entry's reference is held.
         unsafe { Self::run(head, worker) };
         if claim.release() {
-            // Whatever of the user's panics here, the task is counted as done.
+            // The task must be counted as done even if user code panics here.
             // SAFETY: it was the last reference.
             worker
                 .registry()
@@ -186,7 +189,7 @@ where
     unsafe fn run(head: NonNull<PacketHead>, worker: &Worker) {
         // SAFETY: the caller holds a reference.
         let cell = unsafe { head.cast::<Self>().as_ref() };
-        // SAFETY: who claimed the task takes the closure, once.
+        // SAFETY: the caller has claimed the task, so it takes the closure, once.
         let func = unsafe { (*cell.func.get()).assume_init_read() };
         let result = match &cell.packet.recorded {
             None => catch(func),
@@ -208,7 +211,7 @@ where
         // left.
         let cell = unsafe { head.cast::<Self>().read() };
         let kept = Worker::current().map(|worker| &worker.kept);
-        // SAFETY: as above, and what was in it is `cell` now.
+        // SAFETY: as above, and the content was moved to `cell`.
         unsafe { Kept::free(kept, head.cast::<Self>()) };
         let (result, forgiven) = (cell.packet.result, cell.packet.head.forgiven);
         match result.into_inner() {
@@ -226,8 +229,8 @@ where
 }
 
 impl<T> Packet<T> {
-    /// Makes a task of a closure: its entry, which must be executed, and what its handle holds.
-    /// `here` is the worker of the pool that the calling thread is, if it is one.
+    /// Creates a task from a closure. Returns its entry, which must be executed, and the packet for
+    /// its handle. `here` is the calling thread's worker, if it belongs to the pool.
     pub(crate) fn create<F>(
         registry: &Registry,
         here: Option<&Worker>,
@@ -267,23 +270,23 @@ impl<T> Packet<T> {
         &self.head
     }
 
-    /// The task's entry, to compare with.
+    /// Returns the task's entry, for comparisons.
     pub(crate) fn entry(&self) -> JobRef {
         JobRef::spawned(NonNull::from(self).cast())
     }
 
-    /// The group that the task is.
+    /// Returns the group that the task forms.
     pub(crate) fn group(&self) -> GroupId {
         self.head().spawn.group
     }
 
-    /// Returns `true` if the worker is one of the task's pool.
+    /// Returns `true` if the worker belongs to the task's pool.
     pub(crate) fn is_in_pool_of(&self, worker: &Worker) -> bool {
         std::ptr::eq(worker.registry(), self.registry)
     }
 
-    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was
-    /// told that there was no result.
+    /// Returns the task's pool, unless the latch is set. The caller is the handle's owner, which
+    /// has subscribed, and was told that there was no result.
     ///
     /// So the runner takes the waker, with the lock held, before it counts the task as done. While
     /// the waker is there, and the lock held, the task is outstanding, which keeps the pool alive
@@ -295,12 +298,12 @@ impl<T> Packet<T> {
         Some(unsafe { &*self.registry }.shared())
     }
 
-    /// Claims the task for the handle. Returns `true` if its owner is to run it.
+    /// Claims the task for the handle. Returns `true` if the handle's owner must run it.
     pub(crate) fn claim(&self) -> bool {
         self.head().claim.claim()
     }
 
-    /// The same for an owner that has taken the entry out of its queue.
+    /// Claims the task for the handle, if the handle's owner has taken the entry out of its queue.
     pub(crate) fn claim_with_entry(&self) {
         self.head().claim.claim_alone();
     }
@@ -334,7 +337,7 @@ impl<T> Packet<T> {
         })
     }
 
-    /// Gives up the handle's reference.
+    /// Releases the handle's reference.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! Panics on their way to a waiter, and those that reach none.
+//! Panics that are kept for a waiter, and panics that reach none.
 
 use std::io::Write;
 use std::ptr;
@@ -7,8 +7,8 @@ use crate::scheduler::registry::Registry;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::task::job::{Payload, discard};
 
-/// Passes a panic of a task that no caller waits for to the pool's panic handler. Without one the
-/// process aborts: to go on would hide that a part of the work is missing.
+/// Passes a panic of a task that no caller waits for to the pool's panic handler. Without a handler
+/// the process aborts: going on would hide that a part of the work is missing.
 #[cold]
 #[inline(never)]
 pub(crate) fn reached_no_waiter(registry: &Registry, payload: Payload) {
@@ -20,19 +20,20 @@ pub(crate) fn reached_no_waiter(registry: &Registry, payload: Payload) {
          locksley: aborting; `Builder::panic_handler` sets what to do instead\n",
         message(&payload)
     );
-    // In one piece: other tasks may panic at the same time. Where it cannot be written, it is lost.
+    // Written in one piece, because other tasks may panic at the same time. An error is ignored.
     let _ = std::io::stderr().write_all(message.as_bytes());
     std::process::abort();
 }
 
-/// The message of a panic, if it is text.
+/// Returns the message of a panic, if it is text.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("the payload is not text")
 }
 
-/// The first panic of a scope's tasks. The count of the tasks orders it before the waiter's look.
+/// The first panic of a scope's tasks. The count of the tasks orders the write before the waiter's
+/// read.
 pub(super) struct FirstPanic(AtomicPtr<Payload>);
 
 impl FirstPanic {
@@ -40,7 +41,7 @@ impl FirstPanic {
         FirstPanic(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Keeps the panic if it is the first one.
+    /// Keeps the panic if it is the first one, and discards it otherwise.
     #[cold]
     #[inline(never)]
     pub(super) fn keep(&self, payload: Payload) {

@@ -1,4 +1,4 @@
-//! Scopes: tasks that may borrow, and are done when the scope is left.
+//! Scopes: tasks that may borrow from outside, and are done when the scope ends.
 
 use std::marker::PhantomData;
 use std::panic;
@@ -22,14 +22,14 @@ use crate::task::panics::FirstPanic;
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
-/// It lies in the frame of its waiter, and its tasks know where. The frame stays until all of them
-/// are done.
+/// The scope lies in the frame of its waiter, and its tasks hold its address. The frame stays until
+/// all tasks are done.
 pub struct Scope<'scope> {
     pending: CountLatch,
-    /// Who waits.
+    /// The worker or thread that waits for the scope.
     waiter: Waiter,
     panic: FirstPanic,
-    /// Made when it is first asked for.
+    /// Created on first use.
     pub(super) token: OnceLock<CancelToken>,
     /// The waiter keeps it alive.
     registry: NonNull<Registry>,
@@ -48,20 +48,20 @@ enum Waiter {
     Thread(std::thread::Thread),
 }
 
-/// Where a scope lies, for its tasks.
+/// The address of a scope, for its tasks.
 struct Place<S>(*const S);
 
 // SAFETY: it stands for a shared reference, which the scope's count keeps alive.
 unsafe impl<S: Sync> Send for Place<S> {}
 
 impl<S> Place<S> {
-    /// What lies there.
+    /// Returns the scope.
     ///
     /// # Safety
     ///
     /// The caller is a task of the scope that is not done.
     unsafe fn get(&self) -> &S {
-        // SAFETY: the scope is not left before the task is done, says the caller.
+        // SAFETY: the caller is a task that is not done, and the scope is not left before that.
         unsafe { &*self.0 }
     }
 }
@@ -81,7 +81,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// A scope that a worker waits for.
+    /// Creates a scope that a worker waits for.
     ///
     /// # Safety
     ///
@@ -91,14 +91,14 @@ impl<'scope> Scope<'scope> {
         Scope::new(worker.registry(), Waiter::Worker(worker.index()))
     }
 
-    /// A scope of a pool that the calling thread waits for, wherever that is.
+    /// Creates a scope of a pool that the calling thread waits for, whether or not it is a worker.
     ///
     /// # Safety
     ///
     /// The registry lives as long as the scope.
     pub(crate) unsafe fn in_place(registry: &Registry) -> Self {
         match Worker::current_in(registry) {
-            // SAFETY: it is the calling thread's, for the rest see above.
+            // SAFETY: the worker is the calling thread's; for the rest see above.
             Some(worker) => unsafe { Scope::on(worker) },
             None => {
                 registry.check_adopted();
@@ -118,13 +118,13 @@ impl<'scope> Scope<'scope> {
         matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
     }
 
-    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone
-    /// afterwards.
+    /// Subtracts one from the count. The scope may be gone afterwards, unless the caller is its
+    /// waiter.
     ///
     /// # Safety
     ///
-    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread,
-    /// if that is one of the scope's pool.
+    /// The scope is alive, and the caller holds one of its count. `worker` is the calling thread's
+    /// worker, if it belongs to the scope's pool.
     #[inline]
     unsafe fn done(this: *const Self, worker: Option<&Worker>) {
         // SAFETY: the caller holds one of the count.
@@ -134,8 +134,8 @@ impl<'scope> Scope<'scope> {
             let (waiter, latch) = (scope.waiter.clone(), &raw const scope.pending.latch);
             let wake = || match waiter {
                 Waiter::Worker(index) => {
-                    // Of a count with an owner the last one is a worker, for outsiders only add to
-                    // it.
+                    // The last thread to subtract from a count with an owner is a worker: other
+                    // threads only add to it.
                     if let Some(worker) = worker {
                         worker.registry().unpark(index);
                     }
@@ -174,7 +174,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Spawns a task that had better run on the worker with this index: a hint, as in
+    /// Spawns a task that prefers the worker with this index. This is a hint, as in
     /// [`spawn_near`](crate::spawn_near).
     ///
     /// ```
@@ -199,9 +199,10 @@ impl<'scope> Scope<'scope> {
         push_near(self.registry(), worker, job);
     }
 
-    /// Spawns a task on each of the pool's workers, with what it needs to know which it is on.
+    /// Spawns a task on each of the pool's workers, with a context that tells which worker it is
+    /// on.
     ///
-    /// Each worker runs it when it is done with what it does, or waits for something. See
+    /// Each worker runs it when its current job is done, or while it waits for something. See
     /// [`broadcast`](crate::broadcast).
     ///
     /// ```
@@ -224,7 +225,7 @@ impl<'scope> Scope<'scope> {
         });
     }
 
-    /// Sends each worker a task.
+    /// Targets a task at each worker.
     pub(crate) fn deliver<S, F>(&self, whole: &S, task: impl Fn() -> F)
     where
         S: Sync,
@@ -237,8 +238,8 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or
-    /// what it is a part of.
+    /// Creates the job of a task, and counts it. `whole` is passed to the task: the scope, or what
+    /// the scope is a part of.
     pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
     where
         S: Sync,
@@ -247,7 +248,7 @@ impl<'scope> Scope<'scope> {
         self.job_of(self.worker(), whole, task)
     }
 
-    /// The same on a worker of the scope's pool, or on no such worker.
+    /// [`job`](Scope::job) for a caller that knows whether it is on a worker of the scope's pool.
     #[inline]
     fn job_of<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
@@ -263,7 +264,7 @@ impl<'scope> Scope<'scope> {
         self.make_job(here, whole, task)
     }
 
-    /// `here` is the worker that the calling thread is, if it is one of the scope's pool.
+    /// `here` is the calling thread's worker, if it belongs to the scope's pool.
     #[inline]
     fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
@@ -276,8 +277,8 @@ impl<'scope> Scope<'scope> {
         let run = move |worker: &Worker| {
             // SAFETY: this is a task of the scope, and is counted.
             let (this, whole) = unsafe { (scope.get(), whole.get()) };
-            // A task that does not run goes here too: once it is counted as done, what it
-            // borrows may be gone.
+            // A cancelled task is dropped here: once it is counted as done, what it borrows may be
+            // gone.
             let result = catch(|| {
                 if this.is_cancelled() {
                     drop(task);
@@ -296,7 +297,7 @@ impl<'scope> Scope<'scope> {
         unsafe { HeapJob::new_ref(here, self.group(), run) }
     }
 
-    /// The worker that the calling thread is, if it is one of the scope's pool.
+    /// Returns the calling thread's worker, if it belongs to the scope's pool.
     #[inline]
     pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
         Worker::current_in(self.registry())
@@ -304,11 +305,12 @@ impl<'scope> Scope<'scope> {
 
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
-        // SAFETY: it lives as long as the scope, say those who make one.
+        // SAFETY: it lives as long as the scope: the constructors require it.
         unsafe { self.registry.as_ref() }
     }
 
-    /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
+    /// Runs the body on the thread that waits, waits for the tasks, and resumes a panic of body or
+    /// tasks.
     pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
         match (&self.waiter, Worker::current()) {
             (Waiter::Worker(_), Some(worker)) => self.complete_on(worker, body),
@@ -327,10 +329,10 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// The same on the worker that waits.
+    /// [`complete`](Scope::complete) on the worker that waits.
     #[inline]
     fn complete_on<R>(&self, worker: &Worker, body: impl FnOnce() -> R) -> R {
-        // Left when this function is, and what it waits for is done.
+        // Dropped when this function returns, and what it waits for is done.
         let recorded = Enclosing::enter(worker, self.group());
         let result = match &recorded {
             None => catch(body),
@@ -345,7 +347,7 @@ impl<'scope> Scope<'scope> {
         self.end(result)
     }
 
-    /// Returns the body's result, or goes on with the panic of body or tasks.
+    /// Returns the body's result, or resumes the panic of body or tasks.
     #[inline]
     fn end<R>(&self, result: Result<R, Payload>) -> R {
         match (result, self.panic.take()) {
@@ -360,10 +362,11 @@ impl<'scope> Scope<'scope> {
 }
 
 impl Worker {
-    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group,
-    /// which it waits for. They run as one to those that help: all descend from the group.
+    /// Runs the newest spawned jobs of the worker's own queue while they belong to `group`, which
+    /// the worker waits for. The task stack shows all of them as one job, since all descend from
+    /// the group.
     fn run_tasks_of(&self, awaited: &impl Awaited, group: GroupId) {
-        // Otherwise the worker takes the oldest job first.
+        // A breadth-first worker takes its oldest job first.
         if self.registry().config.breadth_first {
             return;
         }
@@ -392,7 +395,7 @@ impl Worker {
 /// the caller; returns when all of them are done.
 ///
 /// While the worker waits it runs the scope's tasks and what descends from them, and nothing else.
-/// A panic in the body or in a task reaches the caller when all tasks are done.
+/// A panic in the body or in a task is propagated to the caller when all tasks are done.
 ///
 /// ```
 /// let mut squares = vec![0; 8];
@@ -411,14 +414,14 @@ where
     crate::pool::on_worker(|worker| scope_here(worker, body))
 }
 
-/// A scope on a worker.
+/// Runs a scope on a worker.
 pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     // SAFETY: the worker is the calling thread's, and the scope stays here.
     let scope = unsafe { Scope::on(worker) };
     scope.complete_on(worker, || body(&scope))
 }
 
-/// [`scope`] whose body runs on the calling thread, even if that is no worker; only the tasks run
+/// [`scope`] whose body runs on the calling thread, even if it is not a worker; only the tasks run
 /// in the pool.
 ///
 /// ```
@@ -440,7 +443,7 @@ where
     }
 }
 
-/// A scope of a pool, on the calling thread.
+/// Runs a scope of a pool on the calling thread.
 pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Registry,
     body: impl FnOnce(&Scope<'scope>) -> R,

@@ -1,7 +1,7 @@
-//! Tasks that run in the order in which they were spawned.
+//! Scopes whose tasks start in the order in which a worker spawned them.
 //!
-//! A scope has a queue for each worker, with tokens: see [`fifo`](super::fifo). They carry the
-//! scope's group, so a waiter that finds one runs one of the scope's tasks.
+//! Such a scope has a queue with tokens for each worker: see [`fifo`](super::fifo). The tokens
+//! carry the scope's group, so a waiter that finds a token runs one of the scope's tasks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::task::spawn::with_current_registry;
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     scope: Scope<'scope>,
-    /// A queue for each place of the pool.
+    /// One queue for each worker slot of the pool, spares included.
     queues: Box<[FifoQueue]>,
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Runs a body with such a scope.
+    /// Runs `body` with a FIFO scope that wraps `scope`.
     fn run<R>(scope: Scope<'scope>, body: impl FnOnce(&Self) -> R) -> R {
         let places = scope.registry().places();
         let mut fifo = ScopeFifo {
             scope,
             queues: Box::default(),
         };
-        // The scope is where it stays.
+        // The scope does not move any more, so its address is its group.
         let group = fifo.scope.group();
         fifo.queues = (0..places).map(|_| FifoQueue::of_scope(group)).collect();
         fifo.scope.complete(|| body(&fifo))
@@ -45,7 +45,7 @@ impl<'scope> ScopeFifo<'scope> {
     {
         let job = self.scope.job(self, |scope, _| task(scope));
         let Some(worker) = self.scope.worker() else {
-            // The pool's queue is in order already.
+            // The pool's queue is in FIFO order anyway.
             return self.scope.registry().inject(QueuedJob { job, owner: 0 });
         };
         push_fifo(worker, &self.queues[worker.index()], job);
@@ -113,7 +113,7 @@ where
     on_worker(|worker| ScopeFifo::run(unsafe { Scope::on(worker) }, body))
 }
 
-/// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
+/// [`scope_fifo`] whose body runs on the calling thread, even if it is not a worker.
 pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,

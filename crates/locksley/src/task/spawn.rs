@@ -1,4 +1,4 @@
-//! Tasks on their own, and handles to wait for them.
+//! Tasks outside of scopes, and handles to wait for them.
 
 use std::future::Future;
 use std::panic::{self, RefUnwindSafe, UnwindSafe};
@@ -21,13 +21,13 @@ use crate::task::job::{GroupId, HeapJob, JobRef, catch};
 use crate::task::packet::Packet;
 use crate::task::panics::reached_no_waiter;
 
-/// A handle gives its result once.
-const TAKEN: &str = "the task's result was given out before";
+/// Panic message of a handle whose result was taken before.
+const TAKEN: &str = "the task's result was already taken";
 
-/// A handle to a spawned task: wait for it with [`join`](JoinHandle::join) or `.await` it.
-/// Dropping it lets the task run on by itself.
+/// A handle to a spawned task. Wait for the task with [`join`](JoinHandle::join) or `.await`.
+/// Dropping the handle detaches the task, which runs all the same.
 pub struct JoinHandle<T> {
-    /// The handle holds a reference to it.
+    /// The handle holds one of its references.
     packet: NonNull<Packet<T>>,
     home: Home,
 }
@@ -44,9 +44,9 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 /// Spawns a task into the calling worker's pool, or into the global one.
 ///
-/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes
-/// to the pool's [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the
-/// process; unless another panic has dropped the handle.
+/// A panic of the task is propagated to the caller that joins it. If the handle was dropped, the
+/// panic goes to the pool's [panic handler](crate::Builder::panic_handler) or, if it has none,
+/// aborts the process. If another panic has dropped the handle, the task's panic is ignored.
 ///
 /// ```
 /// let handle = locksley::spawn(|| 6 * 7);
@@ -60,8 +60,8 @@ where
     with_current_registry(|registry| spawn_in(registry, Way::Newest, task))
 }
 
-/// [`spawn`] that keeps the order: of the tasks that a worker spawned this way, the oldest starts
-/// first. One that is waited for may start before its turn.
+/// [`spawn`] in FIFO order: of the tasks that a worker has spawned this way, the oldest starts
+/// first. A task that is waited for may start before its turn.
 ///
 /// ```
 /// let handles: Vec<_> = (0..4).map(|n| locksley::spawn_fifo(move || n * n)).collect();
@@ -99,7 +99,7 @@ where
     with_current_registry(|registry| spawn_detached_in(registry, Way::InOrder, task));
 }
 
-/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference
+/// Calls `f` with the calling worker's pool, or with the global one, without changing a reference
 /// count.
 pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     match Worker::current() {
@@ -108,8 +108,8 @@ pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
-/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling
-/// thread is, if it is one of that pool.
+/// Counts a task that is about to be spawned into a pool. Returns the calling thread's worker, if
+/// it belongs to that pool.
 #[inline]
 pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
     let here = Worker::current_in(registry);
@@ -123,16 +123,16 @@ pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
 /// How a worker queues a task that it spawns.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// It runs the newest task first.
+    /// The worker runs the newest task first.
     Newest,
     /// The task runs after those that the worker spawned this way before.
     InOrder,
-    /// The task had better run on the worker with this index.
+    /// The task prefers the worker with this index.
     Near(usize),
 }
 
 impl Way {
-    /// Pushes a task, and returns where it is.
+    /// Pushes a task, and returns where its entry is.
     #[inline]
     fn push(self, worker: &Worker, job: JobRef) -> Home {
         let here = worker.index();
@@ -170,8 +170,8 @@ pub(crate) fn spawn_detached_in(
     push(registry, here, way, job);
 }
 
-/// Pushes a task on the worker that spawns it; one from outside goes to the pool's queue, which is
-/// in order.
+/// Pushes a task on the worker that spawns it, or from outside to the pool's queue, which is in
+/// FIFO order.
 #[inline]
 fn push(registry: &Registry, here: Option<&Worker>, way: Way, job: JobRef) -> Home {
     match here {
@@ -211,16 +211,16 @@ impl<T> JoinHandle<T> {
         self.packet().completion.latch().probe()
     }
 
-    /// Waits for the task and returns its result. If it panicked, so does this.
+    /// Waits for the task and returns its result. If the task panicked, resumes its panic.
     ///
-    /// A worker that waits here runs the task itself if no other has started it, or helps the one
-    /// that has.
+    /// A worker that waits here runs the task itself if no other worker has started it, or helps
+    /// the worker that has.
     pub fn join(self) -> T {
         unwrap(self.try_join())
     }
 
-    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it
-    /// panicked with, like [`std::thread::JoinHandle::join`].
+    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or the
+    /// payload of its panic, like [`std::thread::JoinHandle::join`].
     ///
     /// ```
     /// assert_eq!(locksley::spawn(|| 7).try_join().unwrap(), 7);
@@ -236,7 +236,7 @@ impl<T> JoinHandle<T> {
         if !self.is_finished() {
             self.wait();
         }
-        // SAFETY: the handle is this function's.
+        // SAFETY: this function owns the handle.
         unsafe { self.take() }
     }
 
@@ -244,13 +244,13 @@ impl<T> JoinHandle<T> {
     ///
     /// # Safety
     ///
-    /// The caller has the handle for itself.
+    /// The caller has exclusive access to the handle.
     unsafe fn take(&self) -> thread::Result<T> {
         let packet = self.packet();
         if let Some(task) = &packet.recorded {
             task.note_joined();
         }
-        // SAFETY: says the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { packet.take() }.expect(TAKEN)
     }
 
@@ -276,12 +276,13 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Has the calling thread unparked when the task is done. Returns `true` if it is.
+    /// Arranges for the calling thread to be unparked when the task is done. Returns `true` if it
+    /// is done already.
     fn subscribe(&self) -> bool {
         self.packet().completion.subscribe(Bell::new().into())
     }
 
-    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has
+    /// Waits on a worker of the task's pool: runs the task in place, unless another worker has
     /// begun it.
     fn help(&self, worker: &Worker) {
         if !self.try_run(worker) && !self.subscribe() {
@@ -290,7 +291,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Runs the task where it lies, unless another worker has begun it. Returns `true` if it did.
+    /// Runs the task in place, unless another worker has begun it. Returns `true` if it has run.
     fn try_run(&self, worker: &Worker) -> bool {
         let packet = self.packet();
         let mut is_here = false;
@@ -313,8 +314,8 @@ impl<T> JoinHandle<T> {
         runs
     }
 
-    /// Where a waiter runs only what it waits for, no other worker may be left to run the task: a
-    /// worker of its pool that polls the handle does so itself.
+    /// Runs the task in place if the calling thread is a worker of its pool, and the pool waits
+    /// with [`Waiting::Own`](crate::Waiting::Own): there may be no other worker left to run it.
     fn run_if_alone(&self) {
         let worker = Worker::current().filter(|worker| worker.registry().blocks_alone());
         if let Some(worker) = worker.filter(|worker| self.packet().is_in_pool_of(worker)) {
@@ -327,7 +328,7 @@ impl<T> JoinHandle<T> {
         let _pause = record::pause(worker);
         worker.counters.count(Event::Task);
         let _work = worker.traced(Activity::Work);
-        // SAFETY: it is this handle's, and was claimed.
+        // SAFETY: the packet is this handle's, and was claimed.
         unsafe { Packet::run(self.packet, worker) };
     }
 }
@@ -350,7 +351,7 @@ impl<T> Future for JoinHandle<T> {
             }
             return Poll::Pending;
         }
-        // SAFETY: the caller has the handle for itself.
+        // SAFETY: the caller has exclusive access to the handle.
         Poll::Ready(unwrap(unsafe { self.take() }))
     }
 }

@@ -1,11 +1,11 @@
-//! Giving way: a task that lets another one run in between.
+//! Yielding: a task lets another job run before it goes on.
 
 use crate::observe::record;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
-/// What came of giving way: see [`yield_now`].
+/// Result of [`yield_now`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Yield {
     /// A job was run.
@@ -14,11 +14,11 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the calling worker's pool, if there is any: of the worker's own, else one from
-/// outside, or a stolen one. `None` if the calling thread is no worker.
+/// Runs one job of the calling worker's pool, if there is any: one of the worker's own, else one
+/// from outside or a stolen one. Returns `None` if the calling thread is not a worker.
 ///
-/// The job runs on top of the calling task, whatever it is: call this where the task holds no lock
-/// that another might want.
+/// The job may be any, and runs on top of the calling task: the task must not hold a lock that
+/// another task may want.
 ///
 /// ```
 /// use locksley::Yield;
@@ -39,8 +39,8 @@ pub fn yield_now() -> Option<Yield> {
     Worker::current().map(|worker| worker.give_way(Worker::take_anything))
 }
 
-/// Runs one job of the calling worker's own, if there is any. `None` if the calling thread is no
-/// worker.
+/// Runs one of the calling worker's own jobs, if there is any. Returns `None` if the calling thread
+/// is not a worker.
 pub fn yield_local() -> Option<Yield> {
     Worker::current().map(|worker| worker.give_way(Worker::take_own))
 }
@@ -56,7 +56,7 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 }
 
 impl Worker {
-    /// Runs one job that was sent to this worker, or else what `find` finds.
+    /// Runs one job that is targeted at this worker, or else one that `find` returns.
     fn give_way(&self, find: impl Fn(&Worker) -> Option<QueuedJob>) -> Yield {
         let _pause = record::pause(self);
         if self.run_targeted() {

@@ -57,7 +57,7 @@ fn from_within_a_worker_and_nested() {
     });
 }
 
-/// Several threads at once, while the workers fork, and wait for each other.
+/// Several threads broadcast at once, while the workers fork and wait for each other.
 #[test]
 fn to_busy_workers_from_everywhere() {
     fn spread(depth: usize, pool: &Pool) -> usize {
@@ -115,7 +115,7 @@ fn to_workers_that_wait_for_the_broadcast() {
     });
 }
 
-/// A worker waits for a task's handle, or for the future that it is; the task broadcasts.
+/// A worker waits for a task by joining or by awaiting its handle; the task broadcasts.
 #[test]
 fn from_a_task_whose_handle_is_waited_for() {
     everywhere(|pool| {
@@ -212,7 +212,7 @@ fn in_a_scope() {
     });
 }
 
-/// A sleeping worker is woken for it; nothing else goes on in the pool.
+/// A broadcast wakes sleeping workers; the pool has no other work.
 #[test]
 fn to_sleeping_workers() {
     everywhere(|pool| {
@@ -229,15 +229,15 @@ thread_local! {
     static HOLDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a broadcast forks is no descendant of what its worker waits for, and a waiter for that must
-/// not take it.
+/// A task that a broadcast forks does not descend from the task that its worker waits for, so a
+/// waiter for that task must not take it.
 #[test]
 fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
     everywhere(|pool| {
         let lock = Mutex::new(());
         let (stop, strangers) = (AtomicBool::new(false), AtomicUsize::new(0));
-        // A share may run on top of a waiter, which gets its own fork back: from its queue, or from
-        // the pool's.
+        // A worker's share may run on top of a waiter, and its join gets the job back from the
+        // worker's queue or from the pool's.
         let share = || {
             let maker = std::thread::current().id();
             locksley::join(std::thread::yield_now, || {

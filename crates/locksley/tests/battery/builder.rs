@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use locksley::{BuildError, Idle, Pool};
 
-/// Runs one of the tests below that are marked `ignore` in a process of its own.
+/// Runs one of the ignored tests below in a process of its own.
 fn child(test: &str, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -23,7 +23,7 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
     output
 }
 
-/// What a child printed behind `answer: `.
+/// Returns the text that a child printed after `answer: `.
 fn answer(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let (_, rest) = text.split_once("answer: ").expect("the child answers");
@@ -128,7 +128,7 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
-/// Waits until as many threads are left: one that was joined may be seen for a moment more.
+/// Waits until `expected` threads are left: a joined thread may stay visible for a moment.
 #[cfg(target_os = "linux")]
 fn come_down_to(expected: usize) {
     for _ in 0..1000 {
@@ -162,7 +162,7 @@ fn child_refused() {
     assert!(error.to_string().contains("smaller stacks"), "{error}");
     come_down_to(before);
 
-    // Room for two or three stacks: the pool fails half-way.
+    // There is room for two or three stacks, so starting the pool fails half-way.
     let pages: usize = std::fs::read_to_string("/proc/self/statm")
         .unwrap()
         .split(' ')

@@ -53,7 +53,7 @@ fn the_token_of_a_scope_is_the_scope() {
     });
 }
 
-/// The first task to find what is sought stops the rest.
+/// The first task that finds the value cancels the others.
 #[test]
 fn a_search_that_ends_early() {
     everywhere(|pool| {

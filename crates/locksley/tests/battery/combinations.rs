@@ -1,4 +1,4 @@
-//! The heart of the battery under every combination of policies, with both ways of waiting.
+//! The core of the battery under every combination of policies, with two waiting rules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use locksley::{Pool, Strategy, Waiting};
 
 use crate::random_graphs;
 
-/// Of each strategy that has policies, every combination of them.
+/// Returns all combinations of policies, for each strategy that has any.
 fn combinations() -> Vec<Strategy> {
     let read = |text: &str| text.parse().expect("a strategy");
     let mut all = Victims::ALL.map(Strategy::flexible).to_vec();

@@ -13,7 +13,7 @@ fn alone(strategy: Strategy) -> Pool {
         .unwrap()
 }
 
-/// Runs `test` on pools of one worker, which has its pile to itself.
+/// Runs `test` on pools of one worker, so that no thief changes the order.
 fn on_one_worker(test: impl Fn(&Pool)) {
     for strategy in Strategy::ALL {
         test(&alone(strategy));
@@ -34,7 +34,7 @@ fn the_order_of_each_kind_of_spawn() {
     });
 }
 
-/// Rayon's own test of this: a scope in a scope, with their spawns interleaved.
+/// Rayon's test of nested FIFO scopes: a scope in a scope, with their spawns interleaved.
 #[test]
 fn the_order_of_nested_scopes() {
     on_one_worker(|pool| {
@@ -79,7 +79,7 @@ fn the_order_of_free_tasks() {
     }
 }
 
-/// Waiting for the last of a queue runs that one, and not those before it.
+/// Waiting for the last task of a queue runs that task, and not those before it.
 #[test]
 fn a_waiter_takes_its_task_out_of_turn() {
     on_one_worker(|pool| {
@@ -143,7 +143,7 @@ fn every_free_task_runs_once() {
     });
 }
 
-/// Leaving a scope runs none of the free tasks that were spawned in order before.
+/// Leaving a FIFO scope runs none of the FIFO tasks that were spawned outside of it before.
 #[test]
 fn leaving_a_scope_runs_no_token_of_others() {
     on_one_worker(|pool| {

@@ -1,4 +1,4 @@
-//! Flows where they are at their limits: deep stacks, and operations that panic.
+//! Corner cases of flows: stack depth, and operations that panic.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ use locksley::flow::flow;
 
 use crate::everywhere;
 
-/// How much of their stacks threads use.
+/// The lowest and highest stack addresses seen on each thread.
 #[derive(Default)]
 struct Depths(Mutex<HashMap<ThreadId, (usize, usize)>>);
 
@@ -34,7 +34,7 @@ impl Depths {
     }
 }
 
-/// Waits until another task has come so far, but not for long: none has to come.
+/// Waits up to 20 ms until another task has reached `goal`; it may never do so.
 fn wait_for(count: &AtomicUsize, goal: usize) {
     let start = Instant::now();
     while count.load(Ordering::Acquire) < goal && start.elapsed() < Duration::from_millis(20) {
@@ -49,8 +49,8 @@ fn wait_a_little() {
     }
 }
 
-/// The helper comes while the owner has a task, and leaves while it has the next one, again and
-/// again.
+/// In each round, the helper comes while the owner runs a task, and leaves while it runs the next
+/// one.
 #[test]
 fn helpers_that_come_and_go_take_no_stack() {
     let depths = Depths::default();
@@ -71,7 +71,7 @@ fn helpers_that_come_and_go_take_no_stack() {
                     depths.note();
                     went_on.store(round, Ordering::Release);
                     wait_for(ended, round);
-                    // Until the helper has seen that there is nothing for it.
+                    // Until the helper has found no ready task.
                     wait_a_little();
                 });
                 f.fork(gate.read(), move |_| ended.store(round, Ordering::Release));
@@ -82,7 +82,7 @@ fn helpers_that_come_and_go_take_no_stack() {
     assert!(deepest < 100_000, "{deepest} bytes");
 }
 
-/// Runs something that panics with a number.
+/// Runs a closure that panics with a number. Returns the number.
 fn thrown_by(run: impl FnOnce()) -> i32 {
     let thrown = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_err();
     *thrown.downcast::<i32>().unwrap()
@@ -109,7 +109,7 @@ fn an_operation_that_panics_is_the_panic_of_who_has_added() {
                         f.fork(sum.cumulate(), move |mut sum| {
                             thread::yield_now();
                             added.fetch_add(1, Ordering::Relaxed);
-                            // The first value of a part is not combined with anything there.
+                            // The first value of a part is stored without calling the operation.
                             sum.add(0);
                             sum.add(number);
                         });
@@ -129,7 +129,7 @@ fn an_operation_that_panics_is_the_panic_of_who_has_added() {
     });
 }
 
-/// The same where it is at the end, or when a task reads, that the parts are folded.
+/// The operation panics when the parts are folded, at the end of the flow or before a read.
 #[test]
 #[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_part_that_cannot_be_folded_stops_all_readers() {

@@ -8,7 +8,7 @@ use locksley_policy::{Random, Source};
 
 use crate::everywhere;
 
-/// A random graph without circles: every node runs once in each run, when all before it have run.
+/// A random acyclic graph: every node runs once in each run, after all of its predecessors.
 #[test]
 fn every_node_runs_once_and_after_those_before_it() {
     let seed = AtomicUsize::new(0);
@@ -57,7 +57,7 @@ fn a_condition_goes_round_and_chooses() {
         );
         let mut graph = Graph::new();
         let start = graph.task("start", || rounds.store(0, Ordering::Relaxed));
-        // Two nodes that come together again in each round.
+        // Two parallel nodes that meet again in each round.
         let [a, b] = ["a", "b"].map(|name| graph.task(name, || ()));
         let fork = graph.task("fork", || ());
         let meet = graph.task("meet", || {

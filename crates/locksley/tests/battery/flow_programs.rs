@@ -1,5 +1,5 @@
-//! Random programs over random objects: whatever the schedule, a flow gives what the sequential
-//! program gives.
+//! Random programs over random objects: whatever the schedule, the result of a flow is that of the
+//! sequential program.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use locksley_policy::{Random, Source};
 
 use crate::everywhere;
 
-/// What objects are: matrices, whose product is associative and not commutative.
+/// The type of all objects: matrices, whose product is associative but not commutative.
 type Matrix = [u64; 4];
 
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ struct Task {
     renews: Vec<usize>,
     panics: bool,
     waits: u32,
-    /// Over what it updates, and two objects of its own.
+    /// A nested program over the objects that the task updates and two of its own.
     inside: Option<Vec<Task>>,
 }
 
@@ -94,7 +94,7 @@ fn task(random: &mut Random, objects: usize, depth: u32) -> Task {
     task
 }
 
-/// Which tasks have run: the sum of their seeds.
+/// The tasks that have run, as the sum of their seeds.
 #[derive(Default)]
 struct Ran(AtomicU64);
 
@@ -104,14 +104,14 @@ impl Ran {
     }
 }
 
-/// The sequential program.
+/// An object of the sequential program.
 #[derive(Clone, Debug, PartialEq)]
 struct Variable {
     value: Matrix,
     failed: bool,
 }
 
-/// Runs the tasks one after the other. The seed of the first one that panics.
+/// Runs the tasks one after the other. Returns the seed of the first one that panics.
 fn run_sequentially(tasks: &[Task], objects: &mut [Variable], ran: &Ran) -> Option<u64> {
     let mut panic = None;
     for task in tasks {
@@ -168,7 +168,7 @@ fn step(task: &Task, read: &[Variable], objects: &mut [Variable], ran: &Ran) -> 
     panic
 }
 
-/// Forks the tasks.
+/// Forks the tasks into a flow.
 fn unfold<'f>(
     f: &'f Flow<'f, '_>,
     tasks: &'f [Task],
@@ -235,7 +235,7 @@ fn act(
         std::thread::yield_now();
     }
     if task.panics {
-        // Without the hook, which would print.
+        // Not `panic!`, whose hook would print.
         panic::resume_unwind(Box::new(task.seed));
     }
     let mut values: Vec<Matrix> = reads.iter().map(|&&value| value).collect();
@@ -253,7 +253,7 @@ fn act(
     hash
 }
 
-/// Runs a program as a flow, and compares.
+/// Runs a random program as a flow and sequentially, and compares the results.
 fn check(seed: u64) {
     let mut random = Random::new(seed, 0);
     let count = 2 + random.below(6);

@@ -1,5 +1,5 @@
-//! Flows: what runs at the same time, what is stopped, what is dropped, and flows inside of
-//! everything else.
+//! Flows: which tasks run at the same time, which are stopped, what is dropped, and flows inside of
+//! joins, scopes and flows.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use locksley::{Pool, Strategy};
 
 use crate::everywhere;
 
-/// Runs a test with two workers, under strategies in which a thief can take a forked job though its
-/// owner is blocked.
+/// Runs a test with two workers, under strategies in which a thief can take a forked job even if
+/// its owner is blocked.
 fn with_two(test: impl Fn(&Pool)) {
     let _limit = crate::support::limit();
     let open = ["stealing", "chase-lev", "abp", "flexible:steal-back"];
@@ -98,8 +98,7 @@ fn a_new_version_is_written_while_the_old_one_is_read() {
     });
 }
 
-/// A thief that comes while there is nothing for it leaves again; when there is something, another
-/// one comes.
+/// A helper leaves if no task is ready; when more tasks are ready, a helper comes again.
 #[test]
 fn helpers_come_back_when_there_is_more_to_do() {
     with_two(|pool| {
@@ -128,7 +127,7 @@ fn helpers_come_back_when_there_is_more_to_do() {
     });
 }
 
-/// Waits until a count is reached, but not without end. Returns `true` if it is.
+/// Waits up to 30 seconds until a count is reached. Returns `true` if it was.
 fn reaches(count: &AtomicUsize, goal: usize) -> bool {
     let start = Instant::now();
     while count.load(Ordering::Acquire) < goal {
@@ -140,7 +139,7 @@ fn reaches(count: &AtomicUsize, goal: usize) -> bool {
     true
 }
 
-/// Runs a test with two workers, under strategies whose flows are open while their body forks.
+/// Runs a test with two workers, under strategies whose flows have helpers while their body forks.
 fn with_an_open_body(test: impl Fn(&Pool)) {
     for text in ["stealing", "flexible:steal-back", "steal-half", "sharing"] {
         let strategy: Strategy = text.parse().expect("a strategy");
@@ -149,8 +148,8 @@ fn with_an_open_body(test: impl Fn(&Pool)) {
     }
 }
 
-/// The body goes on only when another worker has run what it has forked, again and again: helpers
-/// that have left come back.
+/// After each fork, the body waits until another worker has run the task: helpers that have left
+/// come back.
 #[test]
 fn tasks_run_while_their_body_still_forks() {
     with_an_open_body(|pool| {
@@ -170,7 +169,8 @@ fn tasks_run_while_their_body_still_forks() {
     });
 }
 
-/// A task that takes long does not stop a body that is a window ahead of it: the oldest tasks do.
+/// A body that is a window ahead waits for the oldest generation only, not for a long task of the
+/// younger one.
 #[test]
 fn a_body_goes_on_though_a_task_of_the_window_takes_long() {
     with_an_open_body(|pool| {
@@ -196,7 +196,7 @@ fn a_body_goes_on_though_a_task_of_the_window_takes_long() {
     });
 }
 
-/// Objects are made, and versions of them, while tasks that access others run.
+/// The body makes objects and versions while tasks that access other objects run.
 #[test]
 fn objects_and_versions_are_made_while_tasks_run() {
     everywhere(|pool| {
@@ -336,7 +336,7 @@ fn everything_is_dropped_once_whether_it_ran_or_not() {
                         });
                         f.fork(home.write_new(new()), |_| ());
                     }
-                    // Leaks are allowed, and free nothing twice.
+                    // A leak is allowed, and must not cause a double free.
                     f.fork(sum.cumulate(), |sum| std::mem::forget(sum));
                 });
             });
@@ -345,7 +345,7 @@ fn everything_is_dropped_once_whether_it_ran_or_not() {
         assert_eq!(*thrown.downcast::<&str>().unwrap(), "the fifth");
         assert_eq!(ran.into_inner(), 5, "the rest depends on it");
         drop(home);
-        // The value, the sum's first, ten tasks and parts each, ten versions, and the home's.
+        // The value, the sum's first element, ten tasks, ten parts, ten versions, and `home`.
         assert_eq!(drops.load(Ordering::Relaxed), 1 + 1 + 20 + 10 + 1);
     });
 }

@@ -30,7 +30,7 @@ fn fib_of_worker_joins() {
     everywhere(|pool| assert_eq!(pool.run(|worker| worker_fib(worker, 20)), 6765));
 }
 
-/// Workers that lose their processor in the middle of a fork, of a steal, of a wait.
+/// Workers are preempted in the middle of a fork, a steal or a wait.
 #[test]
 fn many_more_workers_than_processors() {
     for strategy in Strategy::ALL {
@@ -63,7 +63,7 @@ fn both_closures_run_once() {
     });
 }
 
-/// Deeper than a bounded pile, and than the first circle of a growing one.
+/// Deeper than the capacity of a bounded queue, and than the initial buffer of a growing one.
 #[test]
 fn a_deep_chain_of_joins() {
     fn chain(depth: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Methods that do what a free function, or another type's method, does.
+//! Methods that do the same as a free function or another type's method.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -70,7 +70,7 @@ fn a_waker_from_another_thread() {
     assert_eq!(ringer.join().unwrap(), calls.get());
 }
 
-/// The task lies in the pile of the worker that blocks: only a spare can run it.
+/// The task lies in the queue of the worker that blocks: only another worker can run it.
 #[test]
 fn a_worker_that_blocks_on_its_own_task() {
     everywhere(|pool| {
@@ -99,7 +99,7 @@ fn nothing_runs_on_top() {
     });
 }
 
-/// Dropping a pool whose task still blocks on another of its tasks.
+/// A pool is shut down while one of its tasks blocks on another.
 #[test]
 fn shutdown_while_a_task_blocks() {
     for strategy in locksley::Strategy::ALL {
@@ -137,7 +137,7 @@ fn a_panic_of_the_task_reaches_who_awaits_it() {
     });
 }
 
-/// A waker that polls the handle there and then, as an executor's may.
+/// A waker that polls the handle inside of `wake`, as an executor's waker may.
 #[test]
 fn a_waker_that_polls_at_once() {
     struct Inline {
@@ -180,7 +180,7 @@ fn a_waker_that_polls_at_once() {
     });
 }
 
-/// A result that is not taken, and that panics when it is dropped.
+/// A result that is not taken and panics when it is dropped.
 #[test]
 #[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_result_that_panics_when_dropped() {

@@ -1,4 +1,4 @@
-//! What every strategy must do, run under each of them.
+//! The battery: tests that every strategy must pass, run under each of them.
 #![cfg(not(loom))]
 
 mod broadcasts;
@@ -25,7 +25,7 @@ mod yields;
 
 use locksley::{Pool, Strategy};
 
-/// Every strategy, and of those that have policies some more.
+/// Every strategy, and some more variants of those that have policies.
 fn strategies() -> Vec<Strategy> {
     let more = [
         "flexible:skip",

@@ -6,7 +6,7 @@ use locksley::{Pool, Strategy};
 
 use crate::everywhere;
 
-/// The message of the panic that `f` ends in.
+/// Returns the message of the panic that `f` ends with.
 fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     let payload = catch_unwind(AssertUnwindSafe(|| {
         f();

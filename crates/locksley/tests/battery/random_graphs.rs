@@ -8,7 +8,7 @@ use locksley::Pool;
 
 use crate::everywhere;
 
-/// A number that depends on the seed and nothing else.
+/// Returns a hash of the seed.
 fn mix(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,7 +16,7 @@ fn mix(seed: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The seeds of a node's children, three at most.
+/// Returns the seeds of a node's children, at most three.
 fn children(seed: u64, depth: usize) -> Vec<u64> {
     if depth == 0 || mix(seed) % 8 == 0 {
         return Vec::new();
@@ -37,8 +37,8 @@ fn leaves(seed: u64, depth: usize) -> usize {
         .sum()
 }
 
-/// Runs the tree of a seed. Every node may panic when its children are done, if `panics`; some
-/// catch what comes from below.
+/// Runs the tree of a seed. If `panics`, some nodes panic when their children are done, and some
+/// catch the panics of their children.
 fn run(seed: u64, depth: usize, panics: bool, count: &Arc<AtomicUsize>) {
     let below = || fork(seed, depth, panics, count);
     if panics && mix(seed ^ 77) % 3 == 0 {

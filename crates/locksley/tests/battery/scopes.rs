@@ -124,7 +124,8 @@ fn a_cancelled_scope_runs_nothing_more() {
     });
 }
 
-/// What a cancelled task holds is dropped before the scope is left: it may borrow from the caller.
+/// The captures of a cancelled task are dropped before the scope ends: they may borrow from the
+/// caller.
 #[test]
 fn a_cancelled_task_is_dropped_inside_the_scope() {
     struct Slow<'a>(&'a AtomicUsize);

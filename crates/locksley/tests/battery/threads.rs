@@ -1,5 +1,5 @@
-//! Threads of the caller's own, adopted threads, pools without spares, pools that end by
-//! themselves.
+//! Threads that the caller starts, adopted threads, pools without spares, and pools that shut down
+//! in the background.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -188,7 +188,7 @@ fn dropping_a_pool_on_its_adopted_thread_runs_what_was_spawned() {
             }
             drop(pool);
             assert_eq!(count.load(Ordering::Relaxed), 100);
-            // It is a worker still, if a lonely one.
+            // The thread is still a worker, the only one of its pool.
             assert_eq!(leaves(5), 32);
         })
         .join()
@@ -231,8 +231,8 @@ fn without_spares_every_index_is_below_the_size() {
     });
 }
 
-/// Two pools of one worker each, without spares: a worker that waits for the other pool serves its
-/// own.
+/// Two pools of one worker each, without spares: a worker that waits for the other pool runs tasks
+/// of its own pool.
 #[test]
 fn pools_without_spares_call_into_each_other() {
     without_spares(1, |a| {
@@ -252,12 +252,12 @@ fn pools_without_spares_call_into_each_other() {
     });
 }
 
-/// A task that is needed for what a worker waits for, but does not descend from it, finds a worker.
+/// A worker waits for a task, which waits for an unrelated one: the unrelated one finds a worker.
 #[test]
 fn without_spares_a_waiter_runs_strangers_in_the_end() {
     without_spares(2, |pool| {
         if format!("{pool:?}").contains("SemiPrivate") {
-            // What a task spawns and does not fork on is private, and may wait for it for ever.
+            // There, a spawned task stays private until the next fork, and may wait forever.
             return;
         }
         let stolen = AtomicBool::new(false);
@@ -306,7 +306,7 @@ fn breadth_first_takes_the_oldest_first() {
         drop(pool);
         let order = order.lock().unwrap();
         if strategy == Strategy::SemiPrivate {
-            // What is private cannot be taken from that end, but nothing is lost.
+            // Private tasks cannot be taken from the other end, but none is lost.
             assert_eq!(order.len(), 10);
         } else {
             assert_eq!(*order, (0..10).collect::<Vec<_>>(), "{strategy}");
@@ -352,7 +352,7 @@ fn a_retired_pool_finishes_by_itself() {
         pool.shutdown_background();
         go.send(()).unwrap();
         assert_eq!(results.recv(), Ok(64));
-        // The handler, and with it the sender, goes when the last thread has let go of the pool.
+        // The handler, and with it the sender, is dropped when the last thread releases the pool.
         assert_eq!(all_ended.iter().sum::<usize>(), 1);
     }
 }

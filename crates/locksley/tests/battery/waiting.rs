@@ -15,7 +15,7 @@ fn spread(depth: usize) -> usize {
     a + b
 }
 
-/// A task locks a mutex and calls a parallel function inside; others do the same. A waiter that
+/// Several tasks each lock a mutex and call a parallel function while they hold it. A waiter that
 /// took any task would take one that wants the lock it holds.
 #[test]
 fn a_lock_held_while_waiting_is_no_deadlock() {
@@ -35,7 +35,7 @@ fn a_lock_held_while_waiting_is_no_deadlock() {
     });
 }
 
-/// Leaving a scope runs the scope's tasks, and no others that lie about.
+/// Leaving a scope runs only the scope's tasks, not others in the queue.
 #[test]
 fn leaving_a_scope_runs_no_unrelated_task() {
     everywhere(|pool| {
@@ -67,8 +67,8 @@ fn leaving_a_scope_runs_no_unrelated_task() {
     });
 }
 
-/// Every worker waits for a task that another one runs, and that ends when a worker is blocked: the
-/// rest of the work is done by spares.
+/// Every worker waits for a task that another worker runs and that ends when a worker is blocked:
+/// spares do the rest of the work.
 #[test]
 fn spares_take_the_place_of_waiters() {
     everywhere(|pool| {
@@ -107,18 +107,18 @@ fn pools_that_call_each_other_finish() {
     assert_eq!(answer, 42);
 }
 
-/// Pools that tasks may refer to for as long as they like.
+/// Leaked pools, to which tasks have `'static` references.
 static POOLS: Mutex<Vec<&Pool>> = Mutex::new(Vec::new());
 
-/// Two joins on one worker while the other is busy to the end: the inner one's first closure calls
-/// `wait` with a task that the other worker is at. Each job must run once.
+/// Two nested joins on one worker while the other worker stays busy: the inner join's first closure
+/// calls `wait` with a task that the other worker is running. Each job must run once.
 fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
     let _limit = limit();
     for strategy in Strategy::ALL {
         let builder = Pool::builder().workers(2).strategy(strategy);
         let pool = builder.waiting(waiting).build().unwrap();
         let pool: &'static Pool = Box::leak(Box::new(pool));
-        // Its memory stays in reach, so that it is no leak.
+        // The memory stays reachable, so leak detectors do not report it.
         POOLS.lock().unwrap().push(pool);
         for _ in 0..10 {
             let runs = pool.install(|| joins_around(pool, waiting, &wait));
@@ -128,7 +128,7 @@ fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
     }
 }
 
-/// How often the second closures of the inner and the outer join have run.
+/// Returns how often the second closures of the inner and the outer join have run.
 fn joins_around(
     pool: &'static Pool,
     waiting: Waiting,
@@ -140,7 +140,7 @@ fn joins_around(
     let events: [Arc<AtomicBool>; 4] = std::array::from_fn(|_| Arc::default());
     let [begun, helped, ended, over] = events.clone();
     let set = |event: &AtomicBool| event.store(true, Ordering::Release);
-    // It ends while its waiter runs the inner join's job, or when the waiter finds nothing to run.
+    // The task ends while its waiter runs the inner join's job, or when the waiter is blocked.
     let task = from_outside(pool, move || {
         set(&begun);
         match waiting {
@@ -168,19 +168,19 @@ fn joins_around(
     runs.map(AtomicUsize::into_inner)
 }
 
-/// Spawns a task as a thread does that is no worker.
+/// Spawns a task from a thread that is not a worker.
 fn from_outside(pool: &Pool, task: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     std::thread::scope(|threads| threads.spawn(|| pool.spawn(task)).join().unwrap())
 }
 
-/// A waiter that takes any work takes the job of a join that it is inside of: the join must notice,
-/// and not take an outer one's job for its own.
+/// A waiter that takes any work takes the job of an enclosing join: the join must notice, and must
+/// not mistake an outer join's job for its own.
 #[test]
 fn taking_any_work_may_take_the_job_of_a_join() {
     joins_around_a_wait(Waiting::TakeAny, |task| task.join());
 }
 
-/// A yield has taken the inner join's job; the wait then looks at the outer one's, and puts it
+/// A yield has taken the inner join's job; the wait then pops the outer join's job, and puts it
 /// back.
 #[test]
 fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
@@ -194,7 +194,7 @@ fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
     });
 }
 
-/// Each call blocks a task of one pool until the other is done: spares carry it on.
+/// Each call blocks a worker of one pool until the other pool is done: spares take their places.
 #[test]
 fn pools_that_call_each_other_deeply_finish() {
     fn call(here: &Pool, there: &Pool, depth: usize) -> usize {
@@ -208,8 +208,8 @@ fn pools_that_call_each_other_deeply_finish() {
     assert_eq!(call(&first, &second, 100), 100);
 }
 
-/// As many tasks as workers that all wait for each other: where there are fewer processors, the
-/// pool must find out that those which are awake do not use them.
+/// As many tasks as workers wait for each other. If there are fewer processors, the pool must find
+/// out that the workers which are awake do not use them.
 #[test]
 fn tasks_that_wait_for_each_other_get_a_worker_each() {
     let _limit = limit();
@@ -229,8 +229,7 @@ fn tasks_that_wait_for_each_other_get_a_worker_each() {
     }
 }
 
-/// Tasks that wait by spinning use all processors there are; the one that they wait for gets a
-/// worker all the same.
+/// Tasks that wait by spinning use all processors; the task that they wait for still gets a worker.
 #[test]
 fn tasks_that_spin_for_another_get_it() {
     let _limit = limit();

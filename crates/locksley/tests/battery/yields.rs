@@ -33,9 +33,9 @@ fn until_a_spawned_task_has_run() {
     });
 }
 
-/// A yield may take the job of the very join that it is in; the join must notice. (Where several
-/// workers wait by stealing, each may come to wait for what is beneath the other's: so they take
-/// their own only.)
+/// A yield may take the job of the join that it is in; the join must notice. With several workers,
+/// yields take only local jobs: if they stole, two workers could each end up waiting for a task
+/// that is further down on the other's stack.
 #[test]
 fn inside_a_join_whose_other_side_it_waits_for() {
     fn rendezvous(depth: usize, runs: &AtomicUsize) {
@@ -70,7 +70,7 @@ fn inside_a_join_whose_other_side_it_waits_for() {
     });
 }
 
-/// Yields at random places of a tree of joins and spawns: everything runs exactly once.
+/// Yields at various nodes of a tree of joins: every leaf runs exactly once.
 #[test]
 fn all_over_a_tree_of_joins() {
     fn tree(depth: usize, number: usize, leaves: &[AtomicUsize]) {

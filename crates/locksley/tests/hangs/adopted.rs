@@ -1,4 +1,4 @@
-//! Pools that have adopted a thread, which ends, or ends the pool, at an odd time.
+//! Pools with an adopted thread that ends, or drops the pool, at an unusual time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use locksley::{Pool, Strategy};
 
 use crate::child::finishes;
 
-/// A pool that has adopted a thread which has ended.
+/// Builds a pool with an adopted thread that has ended.
 fn deserted(workers: usize, strategy: Strategy) -> Pool {
     let build = move || {
         let builder = Pool::builder().workers(workers).strategy(strategy);
@@ -19,7 +19,7 @@ fn deserted(workers: usize, strategy: Strategy) -> Pool {
     thread::spawn(build).join().unwrap()
 }
 
-/// Asserts that this panics, and says so much.
+/// Asserts that `call` panics with a message that contains `what`.
 fn refuses(what: &str, call: impl FnOnce()) {
     let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it cannot be done");
     let message = payload.downcast_ref::<&str>().expect("a panic has a text");

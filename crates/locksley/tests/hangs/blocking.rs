@@ -1,4 +1,4 @@
-//! Workers that block in a wait: more of them than processors, than spares, than threads.
+//! Workers that block in a wait: more than there are processors, spares or threads.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +58,7 @@ fn three_to_nine_workers_that_take_any_work() {
     });
 }
 
-/// A value that comes later, from another task.
+/// A signal that another task sends later.
 #[derive(Default)]
 struct Promise {
     kept: bool,
@@ -84,7 +84,7 @@ fn wait_for(promise: &Mutex<Promise>) {
     }));
 }
 
-/// So many tasks block on futures, which tasks complete that were spawned after all of them.
+/// `count` tasks block on futures, which are completed by tasks that are spawned after all of them.
 fn promises(pool: &Pool, count: usize) {
     let promises: Arc<Vec<Mutex<Promise>>> =
         Arc::new((0..count).map(|_| Mutex::default()).collect());
@@ -108,7 +108,7 @@ fn promises(pool: &Pool, count: usize) {
 fn promises_everywhere(count: usize) {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
         for workers in [1, 2, 5] {
-            // Under `TakeAny` a worker stacks up all of them.
+            // Under `TakeAny` a worker stacks up all blocked tasks.
             let builder = Pool::builder().workers(workers).stack_size(64 << 20);
             promises(&builder.waiting(waiting).build().unwrap(), count);
         }
@@ -142,7 +142,7 @@ fn futures_of_other_tasks_with_few_spares() {
     });
 }
 
-/// Handles of tasks that were spawned elsewhere, joined inside of each other as deep as it goes.
+/// Nested tasks, each of which blocks on the handle of the next: deeper than there are spares.
 #[test]
 fn nested_handles_beyond_the_spares() {
     finishes("blocking::nested_handles_beyond_the_spares", || {
@@ -160,7 +160,7 @@ fn nested_handles_beyond_the_spares() {
 }
 
 /// The first closure of a join waits on a channel for the second, which only another worker can
-/// run. No strategy may hide it.
+/// run: every strategy must let a thief take it.
 #[test]
 fn a_first_closure_that_waits_for_the_second() {
     finishes(
@@ -183,7 +183,7 @@ fn a_first_closure_that_waits_for_the_second() {
     );
 }
 
-/// The same for a task of a scope, and for a task on its own.
+/// The same for a task of a scope, and for a detached task.
 #[test]
 fn a_task_that_is_waited_for_on_a_channel() {
     finishes("blocking::a_task_that_is_waited_for_on_a_channel", || {
@@ -207,7 +207,7 @@ fn a_task_that_is_waited_for_on_a_channel() {
     });
 }
 
-/// No spare takes the place of a worker, so it runs the task that it polls.
+/// Under [`Waiting::Own`] there are no spares, so a worker runs the task whose handle it polls.
 #[test]
 fn futures_of_tasks_where_waiters_run_what_is_theirs() {
     finishes(

@@ -1,4 +1,4 @@
-//! Broadcasts that meet each other.
+//! Several broadcasts at the same time.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,8 +68,8 @@ fn four_tasks_at_once() {
     });
 }
 
-/// Two pools whose tasks broadcast to each other: a worker that waits for the other pool reads what
-/// is sent to it.
+/// Two pools whose tasks broadcast to each other: a worker that waits for the other pool runs
+/// broadcasts that are sent to it.
 #[test]
 fn two_pools_broadcast_to_each_other() {
     finishes("broadcasts::two_pools_broadcast_to_each_other", || {
@@ -119,15 +119,14 @@ fn a_broadcast_in_each_broadcast() {
     });
 }
 
-/// Joins around a broadcast, whose waits take the jobs of joins further out: each closure runs
-/// once.
+/// Joins around a broadcast, whose waits take the jobs of outer joins: each closure runs once.
 #[test]
 fn joins_around_a_broadcast_run_once() {
     finishes("broadcasts::joins_around_a_broadcast_run_once", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for strategy in [Strategy::ChaseLev, Strategy::Stealing] {
-                // The fault that this is about is rare: a release build has the time to look for
-                // it.
+                // The fault that this test looks for is rare, so a release build makes more
+                // rounds.
                 for _ in 0..if cfg!(debug_assertions) { 400 } else { 4000 } {
                     let builder = Pool::builder().workers(2).strategy(strategy);
                     let pool = builder.waiting(waiting).build().unwrap();

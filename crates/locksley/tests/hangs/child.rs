@@ -1,4 +1,4 @@
-//! A test that runs in a process of its own.
+//! Runs a test in a child process.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::KNOWN;
 
-/// Set in the child: the name of its test.
+/// Environment variable that is set in the child, to the name of its test.
 const CHILD: &str = "LOCKSLEY_HANGS_CHILD";
-/// What the child prints when its program is over.
+/// Text that the child prints when its program is over.
 const OVER: &str = "the program is over";
 
-/// How long a child may take.
+/// Time limit of a child.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs `program` in a child process, and fails if it does not end or panics. `name` is the test's
@@ -67,8 +67,8 @@ fn start(name: &str) -> Child {
 
 /// Waits for a child, and kills it after `limit`. Returns `true` if it ended by itself.
 ///
-/// Sleeps are counted, not the time of day: a machine that stands still for a while, or a
-/// signal that stops both processes, does not kill the child.
+/// The limit counts sleeps, not clock time: if the machine is suspended, or a signal stops both
+/// processes, the child is not killed.
 fn wait(child: &mut Child, limit: Duration) -> bool {
     const TICK: Duration = Duration::from_millis(5);
     for _ in 0..limit.as_millis() / TICK.as_millis() {
@@ -77,7 +77,7 @@ fn wait(child: &mut Child, limit: Duration) -> bool {
         }
         thread::sleep(TICK);
     }
-    // It may have ended in between, which is all the same.
+    // The child may have ended in between, which does no harm.
     let _ = child.kill();
     let _ = child.wait();
     false
@@ -86,7 +86,7 @@ fn wait(child: &mut Child, limit: Duration) -> bool {
 fn read_all(stream: Option<&mut impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
-        // What was read before an error is still worth printing.
+        // Text that was read before an error is still worth printing.
         let _ = stream.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,5 +1,5 @@
-//! Costs that must not grow with what else lies about. The times are printed; only what can be
-//! counted is asserted.
+//! Costs that must not grow with the number of other tasks, waiters or queue entries. Times are
+//! printed; only counts are asserted.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -10,10 +10,10 @@ use locksley::{JoinHandle, Pool};
 
 use crate::child::finishes_within;
 
-/// So long that it is a standstill for practical purposes.
+/// A time limit so long that exceeding it counts as a hang.
 const FOREVER: Duration = Duration::from_secs(180);
 
-/// Runs a program with `n` and with `4 n` tasks on one worker, and prints what each task costs.
+/// Runs a program with `n` and with `4 n` tasks on one worker, and prints the cost of a task.
 fn compare(n: usize, program: impl Fn(&Pool, usize) + Sync) {
     for tasks in [n, 4 * n] {
         let builder = Pool::builder().workers(1).stack_size(1 << 30);
@@ -57,8 +57,7 @@ fn fifo_handles_joined_in_the_order_of_spawning() {
     );
 }
 
-/// A task that was spawned in order and joined at once leaves nothing behind that grows, and that
-/// would have to be run later.
+/// FIFO tasks that are joined at once leave only a bounded number of jobs to run later.
 #[cfg(feature = "stats")]
 #[test]
 fn a_joined_fifo_task_leaves_nothing_behind() {
@@ -83,7 +82,7 @@ fn a_joined_fifo_task_leaves_nothing_behind() {
     });
 }
 
-/// Joins inside of each other, each of which spawns a task above its own job.
+/// Nested joins, each of which spawns a task on top of its own job.
 #[test]
 fn a_chain_of_joins_that_spawn() {
     fn chain(depth: usize) {
@@ -114,8 +113,8 @@ fn a_row_of_joins_that_spawn() {
     });
 }
 
-/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is
-/// joined leaves a ghost in the middle of the queue.
+/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each joined task leaves
+/// a ghost, the entry of a task that has already run, in the middle of the queue.
 fn join_between(
     rounds: usize,
     spawn: impl Fn(usize) -> JoinHandle<usize>,
@@ -131,8 +130,8 @@ fn join_between(
     kept
 }
 
-/// Joins tasks on the only worker of a pool, which never comes to what they leave in its queue:
-/// that is freed all the same.
+/// Joins tasks on the only worker of a pool, which never gets to their ghosts in its queue: the
+/// ghosts must be freed nevertheless.
 fn ghosts_are_swept(test: &str, spawn: fn(usize) -> JoinHandle<usize>) {
     finishes_within(FOREVER, test, || {
         let pool = Pool::builder().workers(1).build().unwrap();
@@ -188,7 +187,7 @@ fn ghosts_in_the_pools_queue_are_swept() {
     );
 }
 
-/// A worker that only spawns, and another one that joins what it spawns.
+/// One worker only spawns tasks, and another one joins them.
 #[test]
 fn ghosts_that_another_worker_leaves_are_swept() {
     finishes_within(
@@ -219,7 +218,7 @@ fn ghosts_that_another_worker_leaves_are_swept() {
     );
 }
 
-/// A worker that deals its tasks to another one, which is busy, and joins them.
+/// A worker deals its tasks to another worker, which is busy, and joins them.
 #[test]
 fn ghosts_that_were_dealt_are_swept() {
     finishes_within(FOREVER, "growth::ghosts_that_were_dealt_are_swept", || {
@@ -253,8 +252,8 @@ fn ghosts_that_were_dealt_are_swept() {
     });
 }
 
-/// Loops that are split where a rule says, which takes one item off each time: the stack does not
-/// grow with the number of items.
+/// Loops whose `split_where` rule takes off one item each time: the stack does not grow with the
+/// number of items.
 #[test]
 fn loops_whose_rule_takes_one_item_off() {
     let name = "growth::loops_whose_rule_takes_one_item_off";
@@ -274,7 +273,7 @@ fn loops_whose_rule_takes_one_item_off() {
     });
 }
 
-/// Returns its argument after so long that what is left is worth stealing.
+/// Returns its argument after 20 µs, so that the rest of the loop is worth stealing.
 fn slowly(n: u32) -> u32 {
     let start = Instant::now();
     while start.elapsed() < Duration::from_micros(20) {
@@ -283,7 +282,7 @@ fn slowly(n: u32) -> u32 {
     n
 }
 
-/// Opens scopes inside of each other; each waits for the next one, on another thread.
+/// Opens nested scopes, each of which waits for the next one, on another thread.
 fn nest(depth: usize) {
     if depth > 0 {
         locksley::scope(|s| {
@@ -293,7 +292,7 @@ fn nest(depth: usize) {
     }
 }
 
-/// Each of the waiters looks what the others run.
+/// Each waiter inspects the jobs that the others run.
 #[test]
 fn many_waiters() {
     finishes_within(FOREVER, "growth::many_waiters", || {
@@ -306,7 +305,7 @@ fn many_waiters() {
     });
 }
 
-/// Each of the waiters looks for its tasks in the pool's queue.
+/// Each waiter looks for its tasks in the pool's queue.
 #[test]
 fn many_waiters_beside_a_long_queue() {
     finishes_within(FOREVER, "growth::many_waiters_beside_a_long_queue", || {
@@ -334,7 +333,7 @@ fn many_waiters_beside_a_long_queue() {
     });
 }
 
-/// Scopes that wait while tasks of many other scopes lie in the pool's queue.
+/// Scopes wait while tasks of many other scopes lie in the pool's queue.
 #[test]
 fn scopes_beside_tasks_of_other_scopes() {
     fn spawn_at_each_level(pool: &Pool, levels: usize, tasks: usize, done: &AtomicUsize) {

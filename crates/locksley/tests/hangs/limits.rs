@@ -1,4 +1,4 @@
-//! A system that gives no more threads.
+//! Pools whose system refuses to start more threads.
 
 use std::thread;
 
@@ -6,14 +6,13 @@ use locksley::{Pool, Waiting, block_on};
 
 use crate::child::finishes;
 
-/// An ordinary user, whom the limit on threads applies to. No process should have this number.
+/// Id of an ordinary user, to whom the limit on threads applies. No process should have it.
 const USER: libc::uid_t = 61_234;
 
-/// Makes the system refuse every further thread of this process. Returns `false` if it cannot be
-/// made to.
+/// Makes the system refuse every further thread of this process. Returns `false` if that fails.
 fn refuse_threads() -> bool {
     // SAFETY: plain system calls; the limit is read from a value that lives through the call. If
-    // the user cannot be changed, it is an ordinary one already.
+    // the user cannot be changed, it is already an ordinary one.
     unsafe {
         if libc::geteuid() == 0 {
             libc::setresuid(USER, USER, USER);

@@ -1,4 +1,4 @@
-//! Tasks that hold a lock while they wait for tasks of their own, and others that want the lock.
+//! Tasks that hold a lock while they wait for their own tasks, beside others that want the lock.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -51,7 +51,7 @@ fn with_each(run: impl Fn(&Pool)) {
     }
 }
 
-/// A worker that gets a part of such a task, and before that another such task, wants the lock.
+/// A worker must not run another task that wants the lock before a part of the task that holds it.
 #[test]
 fn a_scope_under_a_lock() {
     finishes("locks::a_scope_under_a_lock", || {
@@ -67,7 +67,7 @@ fn a_scope_under_a_lock() {
     });
 }
 
-/// The same with parts that spawn each other, on whatever worker they run.
+/// The same with parts that spawn each other, on any worker.
 #[test]
 fn a_scope_that_grows_under_a_lock() {
     finishes("locks::a_scope_that_grows_under_a_lock", || {
@@ -94,14 +94,14 @@ fn want(lock: &Arc<Mutex<()>>, tasks: usize) {
     }
 }
 
-/// A part that another worker has spawned lies in that one's queue among tasks that want the lock.
+/// A part was spawned by another worker, and lies in its queue among tasks that want the lock.
 #[test]
 fn a_part_among_tasks_that_want_the_lock() {
     finishes("locks::a_part_among_tasks_that_want_the_lock", || {
         with_each(|pool| {
             for round in 0..4 {
                 let strangers = [9, 2000][round / 2];
-                // Tasks of the last round may want its lock still.
+                // Tasks of the previous round may still want its lock.
                 let lock = Arc::new(Mutex::new(()));
                 let (began, done) = (AtomicBool::new(false), AtomicUsize::new(0));
                 let until_it_began = || {

@@ -1,4 +1,4 @@
-//! Pools that call into each other, and pools that end on each other's workers.
+//! Pools that call into each other, and pools that are dropped on each other's workers.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -10,7 +10,7 @@ use locksley::{Pool, Strategy, Waiting};
 
 use crate::child::finishes;
 
-/// Keeps a processor busy.
+/// Keeps a processor busy for `time`.
 fn work(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
@@ -189,7 +189,7 @@ fn every_worker_drops_a_pool() {
     });
 }
 
-/// A pool that is dropped by its own last task ends by itself.
+/// A pool that is dropped by its own last task shuts down on its own.
 #[test]
 fn dropped_by_its_own_task() {
     finishes("pools::dropped_by_its_own_task", || {
@@ -210,8 +210,8 @@ fn dropped_by_its_own_task() {
     });
 }
 
-/// The first worker that leaves spawns a task in its exit handler. While that runs on the second,
-/// the third goes back to sleep: it must be woken once more.
+/// The first worker that exits spawns a task in its exit handler. While the second worker runs the
+/// task, the third goes back to sleep: it must be woken once more.
 #[test]
 fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
     finishes(
@@ -237,8 +237,8 @@ fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
     );
 }
 
-/// Pools that end while their threads are still starting, or as soon as they are, with this as
-/// start handler or as exit handler.
+/// Drops pools while their threads are still starting, or right afterwards, with `handler` as start
+/// handler or as exit handler.
 fn in_handlers(pools: usize, at_start: bool, handler: fn()) {
     for workers in [1, 3, 8] {
         for _ in 0..pools {
@@ -263,7 +263,7 @@ fn a_start_handler_broadcasts() {
     });
 }
 
-/// Each start handler that blocks has a spare started, which runs it too.
+/// Each start handler that blocks causes a spare to start, which runs the handler too.
 #[test]
 fn handlers_block() {
     finishes("pools::handlers_block", || {
@@ -273,7 +273,7 @@ fn handlers_block() {
     });
 }
 
-/// A worker without spares drops a pool whose last task calls its own.
+/// A worker of a pool without spares drops another pool, whose last task calls the worker's pool.
 #[test]
 fn a_pool_without_spares_is_called_by_one_that_it_drops() {
     finishes(
@@ -290,7 +290,7 @@ fn a_pool_without_spares_is_called_by_one_that_it_drops() {
     );
 }
 
-/// A task that spawns itself anew until a call from outside has come through, on the only worker.
+/// On the only worker, a task respawns itself until a call from outside has run.
 #[test]
 fn a_call_beside_tasks_that_spawn_each_other() {
     fn again(stop: Arc<AtomicBool>) {

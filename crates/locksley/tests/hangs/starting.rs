@@ -1,4 +1,4 @@
-//! Workers that are needed at once, after a pause; and processes that begin as a copy of another.
+//! Workers that must all wake after a pause, and forked processes.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -15,8 +15,8 @@ use locksley::{Idle, Pool};
 use crate::child::finishes;
 
 /// Eight tasks meet at a barrier in a pool of eight workers on two processors, each time after all
-/// workers have gone to sleep. They can only meet if each has a worker of its own, so all sleepers
-/// must be woken though the processors are taken by tasks that do nothing. The times are printed.
+/// workers have gone to sleep. They can meet only if each has a worker of its own, so all sleepers
+/// must be woken although enough workers for the processors are awake. The times are printed.
 #[test]
 fn tasks_that_meet_after_a_pause() {
     finishes("starting::tasks_that_meet_after_a_pause", || {
@@ -40,7 +40,7 @@ fn tasks_that_meet_after_a_pause() {
     });
 }
 
-/// The same from inside: the task that spawns the others is one of the eight.
+/// The same inside of the pool: the task that spawns the others is one of the eight.
 #[test]
 fn tasks_that_meet_their_parent() {
     finishes("starting::tasks_that_meet_their_parent", || {
@@ -62,8 +62,8 @@ fn tasks_that_meet_their_parent() {
     });
 }
 
-/// Two tasks take both processors, and fork without end until a third one has run. It lies in a
-/// queue that changes all the time, so no worker looks held up; a sleeper takes it all the same.
+/// Two tasks use both processors, and fork until a third one has run. That task lies in a queue
+/// that changes all the time, so no worker seems stuck; a sleeper must take it nevertheless.
 #[test]
 fn tasks_that_fork_until_another_has_run() {
     finishes("starting::tasks_that_fork_until_another_has_run", || {
@@ -88,8 +88,8 @@ fn tasks_that_fork_until_another_has_run() {
     });
 }
 
-/// Tasks that meet in a pool whose workers hardly look for work before they sleep: one that was
-/// woken, and cannot get at what it was woken for at once, still wakes the next when it does.
+/// Tasks that meet in a pool whose workers hardly search before they sleep: a worker that was
+/// woken, and cannot take its job at once, still wakes the next worker when it does.
 #[test]
 fn tasks_that_meet_among_light_sleepers() {
     finishes("starting::tasks_that_meet_among_light_sleepers", || {
@@ -120,7 +120,7 @@ fn a_join_in_a_forked_process() {
     });
 }
 
-/// A thousand children, each of which computes while the parent's pool has work too.
+/// A thousand forked processes, each of which computes while the parent's pool has work too.
 #[test]
 fn a_thousand_forked_processes() {
     finishes("starting::a_thousand_forked_processes", || {
@@ -133,7 +133,7 @@ fn a_thousand_forked_processes() {
     });
 }
 
-/// The child of a child, and a process that has put itself into the background.
+/// A child forks another child, and becomes a daemon.
 #[test]
 fn a_child_of_a_forked_process() {
     finishes("starting::a_child_of_a_forked_process", || {
@@ -150,7 +150,7 @@ fn a_child_of_a_forked_process() {
     });
 }
 
-/// A task forks. The child can compute, and leaves the task without waiting for what a thief has.
+/// A task forks the process. The child can compute, and ends without waiting for the thief.
 #[test]
 fn a_task_that_forks() {
     finishes("starting::a_task_that_forks", || {
@@ -160,7 +160,7 @@ fn a_task_that_forks() {
                 locksley::join(|| forked(|| fib(10) == 55), || fib(10));
             });
         }
-        // The thief sits on the second closure until the first has forked.
+        // The thief stays in the second closure until the first has forked.
         let (taken, forked_it) = (Barrier::new(2), Barrier::new(2));
         pool.install(|| {
             locksley::join(
@@ -181,8 +181,7 @@ fn a_task_that_forks() {
     });
 }
 
-/// A join whose job was stolen before the process was forked panics in the child: the thief is not
-/// there.
+/// A join whose job was stolen before the fork panics in the child, which has no thief.
 #[test]
 fn a_child_that_waits_for_its_parents_thief() {
     finishes("starting::a_child_that_waits_for_its_parents_thief", || {
@@ -199,7 +198,7 @@ fn a_child_that_waits_for_its_parents_thief() {
                     },
                     || {
                         taken.wait();
-                        // Long enough for the fork: a child whose thief was done would not panic.
+                        // Until the fork: a child whose thief was done would not panic.
                         while child.load(Ordering::SeqCst) < 0 {
                             thread::yield_now();
                         }
@@ -216,7 +215,7 @@ fn a_child_that_waits_for_its_parents_thief() {
     });
 }
 
-/// A pool of one's own has no threads in a forked process, and says so.
+/// In a forked process, a pool of the parent has no threads, and panics when it is used.
 #[test]
 fn a_pool_of_the_parents() {
     finishes("starting::a_pool_of_the_parents", || {
@@ -248,7 +247,7 @@ fn a_pool_of_the_parents() {
     });
 }
 
-/// Programs that are started, with and without a fork that calls handlers, leave the pool as it is.
+/// Starting a program has no effect on the pool, whether it forks and calls handlers or not.
 #[test]
 fn programs_that_are_started() {
     finishes("starting::programs_that_are_started", || {
@@ -257,7 +256,7 @@ fn programs_that_are_started() {
                 s.spawn(move |_| {
                     let mut command = Command::new("true");
                     if number % 2 == 0 {
-                        // SAFETY: the closure does nothing; that there is one has it fork.
+                        // SAFETY: the closure does nothing; it only makes `Command` fork.
                         unsafe { command.pre_exec(|| Ok(())) };
                     }
                     assert!(command.status().unwrap().success());
@@ -278,7 +277,7 @@ fn a_global_pool_that_ends() {
             assert_eq!(fib(10), 55);
             assert!(threads() > before);
             locksley::shutdown_global();
-            // A thread that was joined is still listed until the system has put it away.
+            // A joined thread stays listed until the system has removed it.
             while threads() > before {
                 thread::yield_now();
             }
@@ -286,7 +285,7 @@ fn a_global_pool_that_ends() {
     });
 }
 
-/// A pool whose processors are taken away holds workers back, and lets them go when they return.
+/// A pool that loses processors parks workers, and wakes them when the processors return.
 #[test]
 fn processors_that_go_and_come_back() {
     finishes("starting::processors_that_go_and_come_back", || {
@@ -303,7 +302,7 @@ fn processors_that_go_and_come_back() {
             }
             pool.active_workers() == active
         };
-        // The first look may come after the processors are gone; then there is another time.
+        // If the pool's first look comes after the processors are gone, tries again.
         loop {
             allow(&all[..1]);
             let held_back = works_until(1);
@@ -317,7 +316,7 @@ fn processors_that_go_and_come_back() {
     });
 }
 
-/// The processors that the process may use.
+/// Returns the processors that the process may use.
 fn allowed() -> Vec<usize> {
     // SAFETY: the set is plain data, and as large as the call is told.
     unsafe {
@@ -329,7 +328,7 @@ fn allowed() -> Vec<usize> {
     }
 }
 
-/// Lets all threads of the process use these processors only.
+/// Restricts all threads of the process to these processors.
 fn allow(cpus: &[usize]) {
     // SAFETY: as above.
     unsafe {
@@ -359,7 +358,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Returns `true` for the panic of a pool that is another process's.
+/// Returns `true` for the panic of a pool that belongs to another process.
 fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
     let text = payload.downcast_ref::<&str>().copied().unwrap_or("");
     text.contains("forked")
@@ -367,8 +366,8 @@ fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
 
 /// Runs a closure in a forked process, and fails if it does not end or returns `false`.
 fn forked(run: impl FnOnce() -> bool) {
-    // SAFETY: what the child calls is the pool, which it is here to test, and `_exit`. The
-    // allocator and the standard library's locks that it needs are usable in a forked process.
+    // SAFETY: the child calls only the pool, which is under test, and `_exit`. The allocator and
+    // the standard library's locks that the pool needs are usable in a forked process.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "a process can be forked");
     if child == 0 {
@@ -383,11 +382,11 @@ fn forked(run: impl FnOnce() -> bool) {
     );
 }
 
-/// The exit code of a forked process; `None` if it had to be killed.
+/// Waits for a forked process. Returns its exit code, or `None` if it had to be killed.
 fn wait_for(child: libc::pid_t) -> Option<i32> {
     let mut status = 0;
     for _ in 0..2000 {
-        // SAFETY: `status` is a place for the result.
+        // SAFETY: `status` is valid for the result.
         let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
         if ended == child {
             return libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));

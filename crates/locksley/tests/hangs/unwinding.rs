@@ -1,4 +1,4 @@
-//! What runs while a panic unwinds does not see it.
+//! Tasks that run on a thread while a panic unwinds there do not see the panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,8 +30,8 @@ fn everywhere(test: impl Fn(&Pool)) {
     }
 }
 
-/// The first closure panics; the second runs, and must not see a thread that unwinds: its guards
-/// would roll back, and a lock that it panics with would not be poisoned.
+/// The first closure panics; the second runs, and must not see that the thread unwinds: otherwise
+/// its guards would roll back, and a lock that it holds when it panics would not be poisoned.
 #[test]
 fn a_second_closure_sees_no_panic() {
     finishes("unwinding::a_second_closure_sees_no_panic", || {
@@ -50,7 +50,7 @@ fn a_second_closure_sees_no_panic() {
 }
 
 /// A join whose first closure panics waits for the second, which was stolen, and helps meanwhile.
-/// What it runs then, related or not, must not see the panic either.
+/// The tasks that it runs then, related or not, must not see the panic either.
 #[test]
 fn unrelated_tasks_see_no_panic() {
     finishes("unwinding::unrelated_tasks_see_no_panic", || {
@@ -70,7 +70,7 @@ fn unrelated_tasks_see_no_panic() {
             };
             let first = || {
                 while !stolen.load(Ordering::Acquire) {
-                    // Under some strategies work is handed over at a push.
+                    // Some strategies hand work over at a push.
                     locksley::join(|| (), || ());
                     thread::yield_now();
                 }
@@ -89,7 +89,7 @@ fn unrelated_tasks_see_no_panic() {
     });
 }
 
-/// The same while a scope, a flow or a handle is left by a panic.
+/// The body of a scope or a flow panics while it has tasks.
 #[test]
 fn tasks_of_a_scope_that_panics_see_no_panic() {
     finishes(
@@ -126,7 +126,7 @@ fn tasks_of_a_scope_that_panics_see_no_panic() {
     );
 }
 
-/// A lock that the second closure holds when it panics itself is poisoned.
+/// Both closures panic: a lock that the second one holds is poisoned.
 #[test]
 fn a_lock_of_the_second_closure_is_poisoned() {
     finishes(

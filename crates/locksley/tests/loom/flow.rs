@@ -1,4 +1,5 @@
-//! loom on the readiness protocol: an owner that runs in order, and thieves that look.
+//! Loom models of the readiness protocol: an owner that runs tasks in order, and thieves that
+//! search.
 
 use std::ptr::NonNull;
 
@@ -14,7 +15,7 @@ use super::reduce::Parts;
 use super::task::{Context, Kind, Task};
 use crate::sync::{Ordering, fence};
 
-/// A task that touches what it has declared.
+/// A task that accesses the objects that it has declared.
 #[repr(C)]
 struct Probe {
     task: Task,
@@ -31,7 +32,7 @@ struct Object {
 
 const KIND: &Kind = &Kind { run };
 
-/// Reads what it reads; counts in what it writes.
+/// Reads the objects with read accesses, and increments those with exclusive ones.
 unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
     // SAFETY: the frame keeps probes and objects until the threads are joined.
     let (probe, objects) = unsafe {
@@ -129,7 +130,8 @@ impl Frame {
     }
 }
 
-/// Runs what is ready; one with an offer gives it back when nothing is.
+/// Runs ready tasks. A thief with an offer goes on until none is ready, and then gives the offer
+/// back.
 fn steal(frame: &Frame, offer: Option<&Offer<'_>>) {
     while let Turn::Task(first) = frame.list.take(1, offer) {
         let mut turn = Turn::Task(first);
@@ -144,7 +146,7 @@ fn steal(frame: &Frame, offer: Option<&Offer<'_>>) {
     }
 }
 
-/// Lets the owner and thieves run the tasks, and says what the objects' values are then.
+/// Lets the owner and thieves run the tasks, and checks the objects' values after that.
 fn model(thieves: usize, objects: usize, tasks: &'static [Touches], values: &'static [u32]) {
     loom::model(move || {
         let frame = frame_with(tasks.len(), objects, tasks);
@@ -214,7 +216,8 @@ fn a_thief_comes_while_the_body_forks() {
     });
 }
 
-/// A body that has added a task, and sees the helper at the offer still, leaves the task to it.
+/// A body that has added a task, and sees that the helper still has the offer, leaves the task to
+/// it.
 #[test]
 fn a_helper_does_not_miss_what_is_added() {
     loom::model(|| {
@@ -236,7 +239,7 @@ fn a_helper_does_not_miss_what_is_added() {
     });
 }
 
-/// When the older generation is retired, no thief has to do with its records any more.
+/// When the older generation is retired, no thief accesses its records any more.
 #[test]
 fn a_generation_is_retired_when_its_accesses_have_left() {
     loom::model(|| {

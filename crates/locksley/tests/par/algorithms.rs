@@ -1,4 +1,4 @@
-//! Sorting, prefix sums and the rest beside their twins.
+//! Sorting, prefix sums and the other algorithms, compared with sequential ones.
 
 use std::cmp::Ordering as Order;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::{busy, pools, uneven};
 
-/// How many items: few, around the sizes of pieces and tiles, many.
+/// Numbers of items: few, around the sizes of pieces and tiles, and many.
 fn len() -> impl Strategy<Value = usize> {
     prop_oneof![0..50_usize, 15_000..18_000_usize, 60_000..120_000_usize]
 }
@@ -49,7 +49,7 @@ proptest! {
         let mut sorted = numbers.clone();
         pools()[pool].install(|| sorted.par_sort());
         prop_assert!(sorted == twin, "stable");
-        // Boxes have owners, and equal keys an order.
+        // Boxes show double drops, and the positions show the order of equal keys.
         let keyed = || numbers.iter().enumerate().map(|(at, n)| Box::new((n % 1000, at)));
         let mut sorted: Vec<_> = keyed().collect();
         pools()[pool].install(|| sorted.par_sort_by_key(|pair| pair.0));
@@ -84,7 +84,7 @@ proptest! {
         prop_assert!(scanned == twin, "exclusive");
     }
 
-    /// Few items, dear operations, owners.
+    /// Few items that own memory, and expensive operations.
     #[test]
     fn scans_of_few(len in 0..400_usize, seed in any::<u64>(), pool in 0..pools().len()) {
         let numbers = numbers(len, 0, seed);
@@ -211,7 +211,7 @@ proptest! {
                         compare(item, item) == Order::Equal && item.0 % 3 == 0
                     });
                 }
-                // All are different.
+                // All items are different, so none is removed.
                 _ => items.par_dedup_by(|a, b| compare(a, b) == Order::Equal),
             };
             let _ = catch_unwind(AssertUnwindSafe(|| pools()[pool].install(sort)));

@@ -1,4 +1,4 @@
-//! Every end beside its twin of `std`.
+//! Every end, compared with that of `std`.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::{busy, pools, uneven};
 
-/// Numbers with duplicates, and what they cost.
+/// Numbers with duplicates, and a seed for the costs of items.
 fn numbers() -> impl Strategy<Value = (Vec<u64>, u64)> {
     let len = prop_oneof![
         Just(0_usize),
@@ -156,7 +156,8 @@ proptest! {
         })?;
     }
 
-    /// What is looked at beyond the first hit is no more than what is in front of it.
+    /// The items after the first match that are searched in vain are at most as many as those
+    /// before it.
     #[test]
     fn the_waste_of_a_search_is_bounded(
         len in 2000..9000_usize,
@@ -177,7 +178,7 @@ proptest! {
         prop_assert!(looked.load(Ordering::Relaxed) <= hit, "{looked:?} beyond {hit}");
     }
 
-    /// A loop that is cancelled at any item runs none twice, and says whether it ran all.
+    /// A loop that is cancelled at any item runs none twice, and returns whether it ran all.
     #[test]
     fn cancelled_anywhere((numbers, seed) in numbers(), place in 0..2000_usize, pool in pool()) {
         let visits: Vec<AtomicUsize> = numbers.iter().map(|_| AtomicUsize::new(0)).collect();

@@ -1,4 +1,4 @@
-//! When a loop splits: only if another worker is out of work.
+//! A loop splits only if another worker is out of work.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,7 +38,7 @@ impl<S: Split> Split for Counted<'_, S> {
     }
 }
 
-/// Runs a loop of so many microseconds, and returns how often it was split.
+/// Runs a loop of so many microseconds. Returns how often it was split.
 fn splits(microseconds: u64) -> usize {
     let splits = AtomicUsize::new(0);
     let source = Counted {
@@ -61,7 +61,7 @@ fn a_single_worker_never_splits() {
     }
 }
 
-/// Runs loops with ends of all kinds, and returns how often they were split.
+/// Runs loops with ends of all kinds. Returns how often they were split.
 fn splits_of_all_kinds() -> usize {
     let splits = AtomicUsize::new(0);
     let numbers: Vec<u64> = (0..100_000).map(|n| n * 77_777 % 1009).collect();
@@ -130,7 +130,7 @@ fn while_all_others_are_busy_there_is_no_split() {
     }
 }
 
-/// Helpers that sleep are woken, whatever the strategy.
+/// Sleeping workers are woken to help, whatever the strategy.
 #[test]
 fn a_long_loop_is_shared() {
     for strategy in Strategy::ALL {
@@ -138,7 +138,7 @@ fn a_long_loop_is_shared() {
         let seen = AtomicUsize::new(0);
         let splits = AtomicUsize::new(0);
         pool.install(|| {
-            // Ends early once both workers have had a part.
+            // Ends early, once both workers have run an item.
             let source = Counted {
                 source: 0..20_000_000_u64,
                 splits: &splits,
@@ -154,7 +154,7 @@ fn a_long_loop_is_shared() {
     }
 }
 
-/// A loop that forks at every block is still nested no deeper than its length can be halved.
+/// Loops and joins nest in loops.
 #[test]
 fn loops_nest() {
     for strategy in Strategy::ALL {

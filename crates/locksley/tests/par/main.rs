@@ -1,4 +1,4 @@
-//! Parallel loops beside their sequential twins, in pools of all sizes and strategies.
+//! Parallel loops, compared with the sequential ones, in pools of all sizes and strategies.
 #![cfg(not(loom))]
 
 mod algorithms;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy};
 
-/// Pools of one to nine workers; every strategy has one of three.
+/// Returns pools of one to nine workers, and a pool of three workers for each strategy.
 fn pools() -> &'static [Pool] {
     static POOLS: OnceLock<Vec<Pool>> = OnceLock::new();
     POOLS.get_or_init(|| {
@@ -26,7 +26,7 @@ fn pools() -> &'static [Pool] {
     })
 }
 
-/// Takes so many microseconds, so that a loop is worth sharing.
+/// Spins for so many microseconds, so that a loop is worth sharing.
 fn busy(microseconds: u64) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_micros(microseconds) {
@@ -34,7 +34,7 @@ fn busy(microseconds: u64) {
     }
 }
 
-/// Takes some microseconds for one item in a few, and next to no time for the others.
+/// Spins for some microseconds for a few of the items, and almost no time for the others.
 fn uneven(item: u64, seed: u64) {
     let mixed = (item ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
     match mixed {

@@ -1,4 +1,4 @@
-//! Loops of threads that are no workers.
+//! Loops on threads that are not workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Panics at random places: they reach the caller, and nothing is dropped twice or never.
+//! Panics at random places: they reach the caller, and every item is dropped exactly once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicIsize, Ordering};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::{busy, pools};
 
-/// Counts how many of its kind there are.
+/// An item that counts the living items.
 #[derive(Debug)]
 struct Living<'c>(u64, &'c AtomicIsize);
 
@@ -32,7 +32,7 @@ impl Drop for Living<'_> {
     }
 }
 
-/// Runs something that may panic on purpose. Returns `true` if it did.
+/// Runs a closure that may panic on purpose. Returns `true` if it did.
 fn panics(run: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(()) => false,
@@ -43,7 +43,7 @@ fn panics(run: impl FnOnce()) -> bool {
     }
 }
 
-/// Spares the test's output the panics that are meant.
+/// Suppresses the messages of intended panics.
 pub(crate) fn quieten() {
     use std::sync::Once;
     static ONCE: Once = Once::new();
@@ -117,7 +117,7 @@ proptest! {
                 }).collect();
                 assert_eq!(all.len() as u64, len / 2);
             });
-            // Behind the end the item may be run, or not.
+            // An item after the end may or may not be run.
             let must = place < len / 2;
             prop_assert!((must <= ended) && (ended <= expected), "taken while");
             prop_assert_eq!(count.load(Ordering::Relaxed), 0, "taken while");
@@ -148,7 +148,7 @@ proptest! {
             };
             let mut scanned = items();
             let ended = panics(|| scanned.par_scan(add));
-            // The first item is on the left only, and an item can be added twice.
+            // `check` sees only right operands: never the first item, and some items twice.
             prop_assert_eq!(ended, expected && place > 0, "scanned");
             prop_assert_eq!(scanned.len() as u64, len, "scanned");
             prop_assert!(ended || scanned.iter().map(|item| item.0).eq(0..len), "scanned");
@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// A source whose blocks have fewer items than they should, or more, and whose halves overlap.
+/// A source whose blocks have too few or too many items, and whose halves overlap.
 #[derive(Clone, Copy)]
 struct Liar {
     says: usize,
@@ -209,7 +209,7 @@ fn a_source_that_lies_is_found_out() {
     }
 }
 
-/// A loop in a destructor that runs while its thread unwinds is as complete as any other.
+/// A loop in a destructor that runs while its thread unwinds runs all of its items.
 #[test]
 fn loops_run_whole_while_a_panic_unwinds() {
     struct AddUp<'s>(&'s AtomicIsize);
@@ -237,7 +237,7 @@ fn loops_run_whole_while_a_panic_unwinds() {
     }
 }
 
-/// An item whose destructor panics if it is told to, unless its thread unwinds already.
+/// An item whose destructor panics if the flag is set, unless its thread already unwinds.
 struct Bomb<'c>(Living<'c>, bool);
 
 impl Drop for Bomb<'_> {
@@ -248,7 +248,7 @@ impl Drop for Bomb<'_> {
     }
 }
 
-/// A destructor that panics in what a loop leaves out does not keep the rest from being dropped.
+/// If the destructor of an item that a loop leaves out panics, all other items are still dropped.
 #[test]
 fn a_surplus_that_panics_leaks_nothing() {
     quieten();

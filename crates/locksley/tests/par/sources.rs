@@ -1,4 +1,4 @@
-//! Every source beside its twin of `std`.
+//! Every source, compared with the sequential iterator of `std`.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::{busy, pools};
 
-/// Compares a loop, whose items are made slow, with a sequential iterator.
+/// Compares a loop, whose items are slowed down, with a sequential iterator.
 fn same<S>(par: Par<S>, seq: impl Iterator<Item = S::Item>) -> Result<(), TestCaseError>
 where
     S: Split + Send,
@@ -140,7 +140,7 @@ proptest! {
         pools()[pool].install(|| {
             same(numbers.par().take(count), numbers.iter().take(count))?;
             same(numbers.par().skip(count), numbers.iter().skip(count))?;
-            // Rules of all kinds, also such as are out of bounds.
+            // Rules of all kinds, including some that are out of bounds.
             same(numbers.par().split_where(|left| left.start + 1), numbers.iter())?;
             same(numbers.par().split_where(|left| left.end - left.end / 5), numbers.iter())?;
             same(numbers.par().split_where(|left| left.end * 2), numbers.iter())?;
@@ -178,7 +178,7 @@ fn deterministic_sums_are_the_same_everywhere() {
     }
 }
 
-/// The same for all loops of a pool; and two pools may differ in it.
+/// The same for all loops of a pool that is built as deterministic, while other pools are not.
 #[test]
 fn sums_in_deterministic_pools_are_the_same_everywhere() {
     let numbers: Vec<f64> = (0..20_000_u32).map(|n| 1.0 / f64::from(n + 1)).collect();
@@ -199,7 +199,7 @@ fn sums_in_deterministic_pools_are_the_same_everywhere() {
     assert_ne!(in_order.to_bits(), wanted.to_bits(), "the order shows");
 }
 
-/// Sources made of a deterministic loop's source are run as it would be.
+/// A loop whose source is made of a deterministic loop is deterministic too.
 #[test]
 fn deterministic_loops_stay_so_behind_other_sources() {
     let cost = |n: u32| {
@@ -230,7 +230,7 @@ fn deterministic_loops_stay_so_behind_other_sources() {
     }
 }
 
-/// A slice whose length is the largest number has as many windows of one item.
+/// A slice of `usize::MAX` items has as many windows of one item.
 #[test]
 fn the_longest_slice_has_windows() {
     let items = [(); usize::MAX];
@@ -238,7 +238,7 @@ fn the_longest_slice_has_windows() {
     assert_eq!(items.par_windows(usize::MAX).count(), 1);
 }
 
-/// A line is searched once, however many bands it goes through.
+/// A line is searched once, however many bands it spans.
 #[test]
 fn a_line_as_long_as_the_text() {
     let text = "x".repeat(2 << 20) + "\ny";
@@ -250,7 +250,7 @@ fn a_line_as_long_as_the_text() {
     }
 }
 
-/// Every number of a type, and ranges at both ends of it.
+/// Ranges of all numbers of a type, and ranges at both ends of one.
 #[test]
 fn whole_and_extreme_ranges() {
     for pool in pools() {
@@ -280,7 +280,7 @@ fn whole_and_extreme_ranges() {
     }
 }
 
-/// More items than a `usize` counts are refused, and so are more tiles.
+/// More than `usize::MAX` items are refused, and so are more tiles.
 #[test]
 fn too_many_items_are_refused() {
     crate::panics::quieten();

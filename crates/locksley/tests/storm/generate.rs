@@ -2,32 +2,33 @@
 //!
 //! # Which programs are legal
 //!
-//! **Strict waits.** With few exceptions a task waits only for what it has started itself: its
-//! forks, its scopes, its handles, its calls into pools, the pools that it has made. Such a program
-//! ends whatever a waiter runs meanwhile. A task A is held up by B if A waits for B, or if B runs
-//! above A on the same stack; in either case B was started after A. So nothing is held up in a
-//! circle, and the task that was started last can go on.
+//! **Strict waits.** With few exceptions a task waits only for work that it has started itself: its
+//! forks, scopes and handles, its calls into pools, the pools that it has made. Such a program ends
+//! whatever a waiter runs meanwhile. A task A is held up by B if A waits for B, or if B runs above
+//! A on the same stack; in either case B was started after A. So tasks cannot hold each other up in
+//! a cycle, and the task that was started last can go on.
 //!
 //! **Meetings.** A task may wait for a sibling that sends before it does anything else. A sender
 //! that was started is never held up before it sends; one that was not started can be taken by any
-//! worker that looks for work. A wait in `block_on` or by yielding lets the worker, or a spare,
-//! look.
-//! A wait on a channel does not. So there is one of these at a time, in a pool of two workers
-//! or more: the others look, or are held up by something that ends without the sender's help.
+//! worker that searches for work. During a wait in `block_on` or by yielding, the worker or a spare
+//! searches; during a wait on a channel it does not. So there is only one wait on a channel at a
+//! time, in a pool of two workers or more: the other workers search, or are held up by work that
+//! ends without the sender's help.
 //!
-//! **Handles joined elsewhere** are waits for what was started by another task. A waiter that takes
-//! unrelated work could run above the task that it waits for. So they need [`Waiting::Leapfrog`]
-//! with enough spares in all pools, and no yields.
+//! **Handles joined elsewhere** are waits for work that another task has started. A waiter that
+//! takes unrelated work could run above the task that it waits for. So they need
+//! [`Waiting::Leapfrog`] with enough spares in all pools, and no yields.
 //!
 //! **Locks held while waiting** need the same: a waiter that takes unrelated work may take a task
-//! that wants the lock. Under the lock nothing wants the lock again, yields, broadcasts,
-//! awaits, or calls other pools: others that want the lock block their workers, which cannot
-//! help then. Joins, scopes and handles can be finished by the holder alone. A letter runs on top
-//! of a waiting holder too; so where there are locks, no letter waits for other workers.
+//! that wants the lock. A task under the lock must not take the lock again, yield, broadcast,
+//! await, or call other pools: tasks that want the lock block their workers, which cannot help
+//! then. The holder alone can finish joins, scopes and handles. A worker's share of a broadcast, a
+//! *letter*, runs on top of a waiting holder too; so in programs with locks, no letter waits for
+//! other workers.
 //!
-//! **Barriers in broadcasts** block a worker until all of its pool are there. So while there are
-//! any, no task blocks on a channel or on a lock that is held for long. The barrier comes first in
-//! a letter, so that no worker is in a second letter when the first needs it.
+//! **Barriers in broadcasts** block a worker until all workers of its pool have arrived. So in
+//! programs with them, no task blocks on a channel or on a lock that is held for long. The barrier
+//! is the first step of a letter, so that no worker is in a second letter when the first needs it.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ use crate::plan::{
 use crate::random::Random;
 use crate::{Feature, is_left_out};
 
-/// Strategies beside [`Strategy::ALL`].
+/// Strategies in addition to [`Strategy::ALL`].
 const MORE: [&str; 4] = [
     "steal-half:probabilistic,amount=half",
     "sharing:greedy",
@@ -47,7 +48,7 @@ const MORE: [&str; 4] = [
     "flexible:sticky,theta_r=0.9",
 ];
 
-/// The most nodes of a program in which no more tasks may be blocked than there are spares.
+/// Largest number of nodes of a program that may block no more tasks than there are spares.
 const FEW: usize = 40;
 
 /// What a program may contain.
@@ -62,25 +63,25 @@ struct Allowed {
     channels: bool,
 }
 
-/// Where a node is.
+/// The context of a node.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The workers of its pool; 0 outside.
+    /// Number of workers of its pool; 0 outside of pools.
     workers: usize,
     depth: usize,
     locked: bool,
 }
 
-/// Makes one program.
+/// Generates one program.
 struct Generator {
     random: Random,
     allowed: Allowed,
     pools: Vec<PoolPlan>,
-    /// How many more nodes there may be.
+    /// Number of further nodes that the program may have.
     budget: usize,
 }
 
-/// The program of a seed.
+/// Generates the program of a seed.
 pub(crate) fn generate(seed: u64) -> Program {
     let mut random = Random::new(seed);
     let allowed = allowed(&mut random);
@@ -102,7 +103,7 @@ pub(crate) fn generate(seed: u64) -> Program {
     }
     let count = 1 + generator.random.skewed(4);
     let threads = (0..count).map(|_| generator.outside()).collect();
-    // Tasks on their own may be left from the round before, and be blocked too.
+    // Spawned tasks may be left from the previous round, and be blocked too.
     let rounds = match generator.random.below(8) {
         _ if generator.allowed.few_tasks() => 1,
         0 => 12,
@@ -175,7 +176,7 @@ impl Generator {
         }
     }
 
-    /// What a thread outside of all pools does.
+    /// Generates the tree of a thread outside of all pools.
     fn outside(&mut self) -> Tree {
         let outside = Place {
             workers: 0,

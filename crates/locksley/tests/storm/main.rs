@@ -2,19 +2,19 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `LOCKSLEY_STORM_SECONDS` | how long it runs; 3 unless told otherwise |
-//! | `LOCKSLEY_STORM_PROGRAMS` | how many programs it runs, however long that takes |
-//! | `LOCKSLEY_STORM_FROM` | the first seed; random unless told otherwise |
-//! | `LOCKSLEY_STORM_SEED` | runs the program of this seed only, once or as told above |
-//! | `LOCKSLEY_STORM_CUT` | nodes that are left out of that program, by number |
-//! | `LOCKSLEY_STORM_SHRINK` | shrinks that program, running each try so many times |
-//! | `LOCKSLEY_STORM_PATIENCE` | how many seconds nothing may move; 10 unless told otherwise |
+//! | `LOCKSLEY_STORM_SECONDS` | duration of the storm; 3 by default |
+//! | `LOCKSLEY_STORM_PROGRAMS` | number of programs, whatever their duration |
+//! | `LOCKSLEY_STORM_FROM` | the first seed; random by default |
+//! | `LOCKSLEY_STORM_SEED` | runs only the program of this seed, once or as often as set above |
+//! | `LOCKSLEY_STORM_CUT` | numbers of nodes that are left out of that program |
+//! | `LOCKSLEY_STORM_SHRINK` | shrinks that program; the value is the number of runs per try |
+//! | `LOCKSLEY_STORM_PATIENCE` | seconds without progress that count as a hang; 10 by default |
 //! | `LOCKSLEY_STORM_SHOW` | prints each program before it runs |
-//! | `LOCKSLEY_STORM_WITHOUT` | names of [`Feature`]s that programs do without, as `Crowd,Fresh` |
+//! | `LOCKSLEY_STORM_WITHOUT` | names of [`Feature`]s to leave out, such as `Crowd,Fresh` |
 //!
-//! If nothing moves, the process prints the seed, the program, its threads and what the pools have
-//! counted, and exits with [`EXIT_STANDSTILL`]. A program that ends with a wrong count, or a panic
-//! that was not planned, fails the test.
+//! If a program hangs, the process prints the seed, the program, its threads and the statistics of
+//! the pools, and exits with [`EXIT_STANDSTILL`]. A program that ends with a wrong count, or a
+//! panic that was not planned, fails the test.
 #![cfg(not(loom))]
 
 mod generate;
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use generate::generate;
 
-/// The exit code of a process in which nothing moves.
+/// Exit code of a process that hangs.
 const EXIT_STANDSTILL: i32 = 86;
 
 /// Parts of programs that can be left out.
@@ -54,7 +54,7 @@ enum Feature {
     Unwinding,
 }
 
-/// Returns `true` if programs shall do without a feature.
+/// Returns `true` if programs must not use a feature.
 fn is_left_out(feature: Feature) -> bool {
     static LEFT_OUT: OnceLock<String> = OnceLock::new();
     let left_out = LEFT_OUT.get_or_init(|| std::env::var(WITHOUT).unwrap_or_default());
@@ -63,23 +63,23 @@ fn is_left_out(feature: Feature) -> bool {
     names.any(|one| one.eq_ignore_ascii_case(&name))
 }
 
-/// The variable with the features that programs do without.
+/// Name of the variable that lists the features to leave out.
 const WITHOUT: &str = "LOCKSLEY_STORM_WITHOUT";
 
-/// What the variables say.
+/// The settings from the environment.
 struct Storm {
     seconds: Duration,
     programs: Option<u64>,
     from: Option<u64>,
     seed: Option<u64>,
     cuts: Vec<usize>,
-    /// How often the shrinker runs each try; 0 if it does not shrink.
+    /// Number of runs of each try of the shrinker; 0 if it does not shrink.
     repeats: u64,
     patience: Duration,
     show: bool,
 }
 
-/// The value of a variable; `None` if it is not set.
+/// Returns the value of a variable, or `None` if it is not set.
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     let value = text.trim().parse();
@@ -107,7 +107,7 @@ impl Storm {
         }
     }
 
-    /// How to run a program again.
+    /// Returns the variables that run a program again.
     fn again(&self, seed: u64, cuts: &[usize]) -> String {
         let mut text = format!("again: LOCKSLEY_STORM_SEED={seed}");
         if let Ok(without) = std::env::var(WITHOUT) {
@@ -120,7 +120,7 @@ impl Storm {
         text
     }
 
-    /// Runs the programs, and returns how many it were.
+    /// Runs the programs. Returns their number.
     fn run(&self) -> u64 {
         let first = self.seed.or(self.from);
         let first = first.unwrap_or_else(|| RandomState::new().hash_one(0) >> 16);
@@ -142,7 +142,7 @@ impl Storm {
         count
     }
 
-    /// Runs the program of a seed, and returns how many leaves it had.
+    /// Runs the program of a seed. Returns the number of its leaves.
     fn run_one(&self, seed: u64) -> u64 {
         let program = Arc::new(generate(seed).cut(&self.cuts));
         let title = format!("{}\n{program}", self.again(seed, &self.cuts));
@@ -159,7 +159,7 @@ impl Storm {
     }
 }
 
-/// Prints at once, even if the test's output is caught.
+/// Prints at once, even if the test's output is captured.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -174,7 +174,7 @@ fn storm() {
     assert!(storm.run() > 0, "no program was run");
 }
 
-/// A seed always makes the same program, and different seeds use all that there is.
+/// A seed always generates the same program, and the programs of many seeds use all features.
 #[test]
 fn a_seed_makes_one_program() {
     let mut all = String::new();
@@ -201,7 +201,7 @@ fn a_seed_makes_one_program() {
     }
 }
 
-/// A node that is cut is a leaf, and its numbers stay its own.
+/// A cut node becomes a leaf, and other nodes keep their numbers.
 #[test]
 fn cuts_leave_the_other_numbers_alone() {
     for seed in 0..200 {

@@ -5,47 +5,48 @@ use std::sync::Arc;
 
 use locksley::{Strategy, Waiting};
 
-/// A part of a program. Shared, because tasks on their own outlive what spawned them.
+/// A part of a program. Shared, because spawned tasks may outlive the task that spawned them.
 pub(crate) type Tree = Arc<Node>;
 
-/// What one pool is like.
+/// The configuration of a pool.
 #[derive(Clone, Debug)]
 pub(crate) struct PoolPlan {
     pub(crate) workers: usize,
     pub(crate) strategy: Strategy,
     pub(crate) waiting: Waiting,
-    /// How many spares there may be, if not the default.
+    /// Largest number of spares, if not the default.
     pub(crate) spares: Option<usize>,
     pub(crate) depth_limit: usize,
     pub(crate) breadth_first: bool,
-    /// Workers sleep as soon as they find nothing.
+    /// Set if workers sleep as soon as they find no work.
     pub(crate) sleepy: bool,
 }
 
-/// A program: its pools, and what threads outside of them do, all at once and several times.
+/// A program: its pools, and the trees that threads outside of them run at the same time, several
+/// rounds each.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) pools: Vec<PoolPlan>,
     pub(crate) threads: Vec<Tree>,
     pub(crate) rounds: usize,
-    /// Each pool is dropped on a worker of another.
+    /// Set if each pool is dropped on a worker of another.
     pub(crate) nested_end: bool,
 }
 
-/// How a leaf passes its time.
+/// The work of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     Nothing,
     Spin(u32),
-    /// Blocks for some 10 us.
+    /// Sleeps for some 10 µs.
     Sleep,
-    /// Offers the processor to another thread.
+    /// Yields the processor to another thread.
     Give,
     /// Takes a lock for a moment.
     Lock,
 }
 
-/// How a pool is called from elsewhere.
+/// How another pool is called.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Call {
     Install,
@@ -56,7 +57,7 @@ pub(crate) enum Call {
     Detached,
 }
 
-/// How tasks on their own are spawned.
+/// How tasks outside of a scope are spawned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spawning {
     Plain,
@@ -64,7 +65,7 @@ pub(crate) enum Spawning {
     Near,
 }
 
-/// How they are waited for.
+/// How the handles of spawned tasks are waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Joining {
     InOrder,
@@ -79,8 +80,8 @@ pub(crate) enum Joining {
 /// How one of two siblings waits for the other, which sends before it does anything else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meeting {
-    /// On a channel, which the pool knows nothing of. The pool has two workers or more, and of all
-    /// such waits there is one at a time: if another is under way, the sibling just sends.
+    /// On a channel, without telling the pool. The pool has two workers or more, and there is only
+    /// one such wait at a time: if another is under way, the sibling just sends.
     Channel,
     /// In `block_on` of a future.
     Future,
@@ -88,7 +89,7 @@ pub(crate) enum Meeting {
     Yielding,
 }
 
-/// What every worker does in a broadcast.
+/// A worker's share of a broadcast.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Letter {
     Leaf,
@@ -100,7 +101,7 @@ pub(crate) enum Letter {
     Barrier,
 }
 
-/// Where a panic starts that the node itself catches.
+/// The origin of a panic that the node itself catches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Panic {
     First,
@@ -111,27 +112,27 @@ pub(crate) enum Panic {
     Letter,
 }
 
-/// How a pool ends that a task has made.
+/// How a pool that a task has made ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
     /// Dropped after its `install` has returned.
     Idle,
     /// Dropped while its task runs.
     Busy,
-    /// The same, but no task waits for it.
+    /// Shut down in the background while its task runs.
     Retired,
-    /// Dropped by its own task, or by its maker, whichever is later.
+    /// Dropped by its own task or by its maker, whichever is later.
     ByItself,
 }
 
 /// A part of a program.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    /// Counted, once.
+    /// A leaf, which is counted once.
     Leaf(Work),
     Row(Vec<Tree>),
     Join(Tree, Tree),
-    /// A scope; `chained` tasks spawn one another. It may be cancelled after so many spawns.
+    /// A scope; `chained` tasks spawn one another. It may be cancelled after `cancel` spawns.
     Scope {
         fifo: bool,
         chained: bool,
@@ -143,7 +144,7 @@ pub(crate) enum Node {
         joining: Joining,
         tasks: Vec<Tree>,
     },
-    /// Two siblings of a join, of which one waits for the other: the first one, or else the second.
+    /// Two siblings of a join, of which one waits for the other: the first if `first_waits`.
     Meet {
         meeting: Meeting,
         first_waits: bool,
@@ -155,7 +156,7 @@ pub(crate) enum Node {
         task: Tree,
         first: Tree,
     },
-    /// A flow: tasks that change an object one after the other, and free ones.
+    /// A flow: tasks that update one object one after the other, and independent ones.
     Flow {
         chain: Vec<Tree>,
         free: Vec<Tree>,
@@ -163,7 +164,7 @@ pub(crate) enum Node {
     Yield {
         local: bool,
     },
-    /// To a pool of the program, or to the current one.
+    /// A broadcast to a pool of the program, or to the current one.
     Broadcast {
         pool: Option<usize>,
         letter: Letter,
@@ -177,7 +178,7 @@ pub(crate) enum Node {
     Caught(Panic, Tree),
     /// Holds a lock while the tree runs.
     Locked(Tree),
-    /// Makes a pool, gives it the tree, and ends it.
+    /// Makes a pool, runs the tree in it, and ends it.
     Fresh {
         plan: PoolPlan,
         ending: Ending,
@@ -228,13 +229,14 @@ impl Node {
         }
     }
 
-    /// How many nodes there are, with this one.
+    /// Returns the number of nodes, including this one.
     pub(crate) fn size(&self) -> usize {
         let below = self.children().into_iter().map(|child| child.size());
         1 + below.sum::<usize>()
     }
 
-    /// How many leaves are counted. `here` is the number of workers of the pool that it runs in.
+    /// Returns the number of leaves that are counted. `here` is the number of workers of the pool
+    /// that the node runs in.
     pub(crate) fn leaves(&self, pools: &[PoolPlan], here: usize) -> u64 {
         let workers = |pool: Option<usize>| pool.map_or(here, |pool| pools[pool].workers) as u64;
         match self {
@@ -255,7 +257,7 @@ impl Node {
         }
     }
 
-    /// What it is, without what is below.
+    /// Returns the description of the node without its children.
     fn head(&self) -> String {
         match self {
             Node::Leaf(work) => format!("leaf {work:?}"),
@@ -315,7 +317,7 @@ impl Node {
 }
 
 impl Program {
-    /// Replaces the nodes of these numbers by leaves.
+    /// Replaces the nodes with these numbers by leaves.
     pub(crate) fn cut(&self, cuts: &[usize]) -> Program {
         let mut number = 0;
         let threads = self.threads.iter();
@@ -328,7 +330,7 @@ impl Program {
         }
     }
 
-    /// The number and the size of each node.
+    /// Returns the size of each node, in the order of their numbers.
     pub(crate) fn sizes(&self) -> Vec<usize> {
         fn add(tree: &Tree, sizes: &mut Vec<usize>) {
             sizes.push(tree.size());
@@ -341,7 +343,7 @@ impl Program {
         sizes
     }
 
-    /// How many leaves are counted.
+    /// Returns the number of leaves that are counted.
     pub(crate) fn leaves(&self) -> u64 {
         let threads = self.threads.iter();
         let once: u64 = threads.map(|tree| tree.leaves(&self.pools, 0)).sum();

@@ -1,4 +1,4 @@
-//! Numbers that depend on a seed and nothing else: SplitMix64.
+//! Pseudo-random numbers from a seed: SplitMix64.
 
 pub(crate) struct Random(u64);
 
@@ -15,12 +15,12 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// A number below `end`, small ones more often.
+    /// Returns a number below `end`, small ones more often.
     pub(crate) fn skewed(&mut self, end: usize) -> usize {
         let first = self.below(end);
         first.min(self.below(end))

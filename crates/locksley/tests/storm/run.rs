@@ -17,18 +17,17 @@ use crate::plan::{
 use crate::watchdog;
 use crate::{Feature, is_left_out};
 
-/// A program that runs. Every task on its own owns a part of it, so that its pools are dropped
-/// where
-/// the program says, not by the last task.
+/// A running program. Every spawned task shares its ownership, and `run` waits until they have let
+/// go of it, so that the pools are dropped where the program says, not by the last task.
 pub(crate) struct World {
     program: Arc<Program>,
     pub(crate) pools: Vec<Pool>,
     faults: Faults,
-    /// Leaves that have run.
+    /// Number of leaves that have run.
     ran: AtomicU64,
-    /// Leaves of tasks that were cancelled before they started.
+    /// Number of leaves of tasks that were cancelled before they started.
     skipped: AtomicU64,
-    /// Leaves that have seen a panic of another task.
+    /// Number of leaves that have seen a panic of another task.
     unwinding: AtomicU64,
     /// Set while a task waits on a channel.
     channel: AtomicBool,
@@ -38,7 +37,7 @@ pub(crate) struct World {
     short: Mutex<()>,
 }
 
-/// What went wrong, in words.
+/// Descriptions of the faults that were found.
 type Faults = Arc<Mutex<Vec<String>>>;
 
 /// The payload of the panics that programs contain.
@@ -52,7 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program once. Returns how many leaves have run, or what is wrong with the outcome.
+/// Runs a program once. Returns the number of leaves that have run, or a description of the fault.
 pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
     let faults = Faults::default();
     let mut pools = Vec::new();
@@ -88,7 +87,7 @@ pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
     }
 }
 
-/// What a thread outside of the pools does.
+/// Runs the tree of a thread outside of the pools.
 fn outside(world: &Arc<World>, tree: &Tree) {
     for _ in 0..world.program.rounds {
         if catch_unwind(AssertUnwindSafe(|| world.run(tree))).is_err() {
@@ -97,7 +96,7 @@ fn outside(world: &Arc<World>, tree: &Tree) {
     }
 }
 
-/// Waits until no task is left that owns a part of the world.
+/// Waits until no other task shares the ownership of the world.
 fn alone(mut world: Arc<World>) -> World {
     loop {
         match Arc::try_unwrap(world) {
@@ -131,7 +130,7 @@ fn build(plan: &PoolPlan, name: String, faults: &Faults) -> Result<Pool, String>
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Counts the leaves of a task that is dropped without having run.
+/// Counts the leaves of a task as skipped if the task is dropped before it starts.
 struct Ticket {
     world: Arc<World>,
     leaves: u64,
@@ -147,7 +146,7 @@ impl Ticket {
         }
     }
 
-    /// The task has started.
+    /// Notes that the task has started.
     fn use_up(mut self) {
         self.leaves = 0;
     }
@@ -287,7 +286,7 @@ impl World {
         }
     }
 
-    /// A task on its own that runs a tree.
+    /// Returns the closure of a spawned task that runs a tree.
     fn task(self: &Arc<Self>, tree: &Tree) -> impl FnOnce() + Send + 'static {
         let (world, tree) = (self.clone(), tree.clone());
         move || world.run(&tree)
@@ -390,7 +389,7 @@ impl World {
                     }
                     self.run(waiter);
                 };
-                // The other end may be gone.
+                // The receiver may be dropped already.
                 let tell = move || {
                     let _ = send.send(());
                     self.run(sender);
@@ -489,7 +488,7 @@ impl World {
         }
     }
 
-    /// Runs the tree beside a panic.
+    /// Runs the tree beside a panic, and catches it.
     fn caught(self: &Arc<Self>, panic: Panic, tree: &Tree) {
         let run = || self.run(tree);
         let panics = || match panic {
@@ -552,7 +551,7 @@ impl World {
     }
 }
 
-/// A join of two siblings, of which the one that waits is the first or the second.
+/// Joins two siblings, of which the first or the second waits.
 fn join_either_way(first_waits: bool, wait: impl FnOnce() + Send, tell: impl FnOnce() + Send) {
     if first_waits {
         locksley::join(wait, tell);

@@ -1,4 +1,4 @@
-//! Cuts a program down while it still fails, each try in a process of its own.
+//! Shrinks a program as long as it still fails, with each try in a process of its own.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::generate::generate;
 use crate::{EXIT_STANDSTILL, Storm, say};
 
-/// Cuts the program of a seed, and prints what is left.
+/// Shrinks the program of a seed, and prints the result.
 pub(crate) fn shrink(storm: &Storm, seed: u64) {
     let program = generate(seed);
     let sizes = program.sizes();

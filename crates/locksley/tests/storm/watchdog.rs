@@ -1,4 +1,4 @@
-//! Notices that nothing moves, prints what can be seen, and ends the process.
+//! Detects that a program hangs, prints its state, and ends the process.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use crate::run::World;
 use crate::{EXIT_STANDSTILL, Storm};
 
-/// How often it looks. Looks are counted instead of time, so that a process that was stopped for a
-/// while, or a machine that was, does not look like a standstill.
+/// Interval between checks. Checks are counted instead of time, so that a suspended process or
+/// machine does not look like a hang.
 const TICK: Duration = Duration::from_millis(50);
 
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
 static CURRENT: Mutex<Option<(String, Weak<World>)>> = Mutex::new(None);
 
-/// Something has moved.
+/// Notes progress.
 pub(crate) fn progress() {
     PROGRESS.fetch_add(1, Ordering::Relaxed);
 }
@@ -26,13 +26,13 @@ fn current() -> std::sync::MutexGuard<'static, Option<(String, Weak<World>)>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The next program. `title` says how to run it again.
+/// Notes that the next program starts. `title` says how to run it again.
 pub(crate) fn announce(title: String) {
     progress();
     *current() = Some((title, Weak::new()));
 }
 
-/// The pools of the program are there.
+/// Notes that the program's pools are built.
 pub(crate) fn watch(world: &Arc<World>) {
     progress();
     if let Some((_, watched)) = &mut *current() {
@@ -40,12 +40,12 @@ pub(crate) fn watch(world: &Arc<World>) {
     }
 }
 
-/// No program runs.
+/// Notes that no program runs.
 pub(crate) fn rest() {
     *current() = None;
 }
 
-/// Starts to look.
+/// Starts the watchdog.
 pub(crate) fn start(storm: &Storm) {
     let patience = storm.patience.as_millis() / TICK.as_millis();
     thread::spawn(move || {
@@ -63,12 +63,12 @@ pub(crate) fn start(storm: &Storm) {
     });
 }
 
-/// Prints what can be seen of the program, and ends the process; unless no program runs.
+/// Prints the state of the program, and ends the process. Does nothing if no program runs.
 fn report() {
     let Some((title, world)) = current().take() else {
         return;
     };
-    // Piece by piece: what comes later may stand still too.
+    // Piece by piece, since printing the later parts may hang too.
     say(&format!("\nNothing moves.\n{title}\n"));
     say(&threads());
     match world.upgrade() {
@@ -85,12 +85,12 @@ fn report() {
 }
 
 fn say(text: &str) {
-    // Not a macro: the test's output may be caught and never be printed.
+    // Not a macro: the test's output may be captured and never printed.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The threads of this process: name, state, and where in the kernel it waits, where that can be
-/// seen.
+/// Returns the threads of this process: name, state, and where each waits in the kernel, if that is
+/// known.
 fn threads() -> String {
     let mut text = String::from("threads:\n");
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {

@@ -1,6 +1,6 @@
-//! A limit of time for a test, and what tests wait for instead of sleeping.
+//! A time limit for tests, and conditions that tests wait for instead of sleeping.
 //!
-//! No test program uses all of it.
+//! Not every test program uses all of them.
 #![allow(dead_code)]
 
 use std::io::Write;
@@ -11,19 +11,18 @@ use std::time::Duration;
 
 use locksley::{Pool, PoolState, WorkerActivity};
 
-/// How long a test may take before it is called a standstill. None takes a tenth of it, on a slow
-/// machine either.
+/// Time after which a test counts as hanging. No test takes a tenth of it, even on a slow machine.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Fails the calling test if it stands still: until the result is dropped, a thread waits for that,
-/// names the test after [`LIMIT`], and aborts the process.
+/// Fails the calling test if it hangs: unless the result is dropped within [`LIMIT`], a thread
+/// prints the test's name and aborts the process.
 #[must_use = "the limit ends with it"]
 pub(crate) fn limit() -> Sender<()> {
     let test = thread::current().name().unwrap_or("a test").to_owned();
     let (guard, dropped) = channel();
     thread::spawn(move || {
         if dropped.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
-            // Not `eprintln`, which the test runner keeps until the test is over.
+            // Not `eprintln`, whose output the test runner keeps until the test is over.
             let _ = writeln!(std::io::stderr(), "{test} stands still: {LIMIT:?} are over");
             std::process::abort();
         }
@@ -38,21 +37,20 @@ pub(crate) fn until(flag: &AtomicBool) {
     }
 }
 
-/// Waits until a pool is in a state.
+/// Waits until `wanted` returns `true` for the pool's state.
 pub(crate) fn until_state(pool: &Pool, wanted: impl Fn(&PoolState) -> bool) {
     while !wanted(&pool.state()) {
         thread::yield_now();
     }
 }
 
-/// How many workers of a pool, spares included, do this.
+/// Returns the number of workers of a pool, spares included, with this activity.
 pub(crate) fn count(state: &PoolState, activity: WorkerActivity) -> usize {
     let workers = state.workers.iter();
     workers.filter(|worker| worker.activity == activity).count()
 }
 
-/// Waits until a worker waits for others, has looked for what it may run meanwhile, and found
-/// nothing.
+/// Waits until a worker is blocked: it waits, and has found no job that it may run meanwhile.
 pub(crate) fn until_blocked(pool: &Pool, index: usize) {
     until_state(pool, |state| {
         state.workers[index].activity == WorkerActivity::Blocked

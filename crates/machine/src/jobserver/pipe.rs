@@ -1,4 +1,4 @@
-//! The pipe of a jobserver, and where it is.
+//! The pipe of a jobserver, and its address in make's flags.
 
 use std::ffi::c_int;
 use std::fs::{File, OpenOptions};
@@ -10,39 +10,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::process::{self, PerProcess};
 
 unsafe extern "C" {
-    /// The C standard library's. Returns 0 if `handler` will be called at exit.
+    /// From the C standard library. Returns 0 if `handler` will be called at exit.
     fn atexit(handler: extern "C" fn()) -> c_int;
 }
 
-/// A forked process asks for itself.
+/// A forked process opens the jobserver again.
 static JOBSERVER: PerProcess<Option<Jobserver>> = PerProcess::new();
 
 /// The jobserver of the make that this process was started by.
 pub struct Jobserver {
     pipe: File,
     tokens: Mutex<Tokens>,
-    /// The number of the process that opened it.
+    /// The generation of the process that opened the pipe.
     generation: usize,
 }
 
-/// Which of the process's jobs are under way.
+/// The jobs that the process runs.
 #[derive(Default)]
 struct Tokens {
-    /// Whether a worker has the process's own job.
+    /// Set if a worker has the process's own job.
     own: bool,
     /// The bytes that were taken from the pipe.
     taken: Vec<u8>,
-    /// Set when the process exits: nothing is taken any more.
+    /// Set when the process exits: no job can be taken any more.
     closed: bool,
 }
 
 impl Jobserver {
-    /// Returns the jobserver that the environment tells of, if it is there.
+    /// Returns the jobserver that the environment specifies, if it exists.
     pub fn of_this_process() -> Option<&'static Jobserver> {
         let found = JOBSERVER.get_or_init(|| {
             let jobserver = Jobserver::open(address(&make_flags()?)?)?;
-            // SAFETY: the function does not unwind, and is there as long as the process: a library
-            // that is unloaded before unregisters its functions.
+            // SAFETY: the function does not unwind, and exists as long as the process, or is
+            // unregistered when the library that contains it is unloaded.
             unsafe { atexit(give_back) };
             Some(jobserver)
         });
@@ -55,7 +55,7 @@ impl Jobserver {
             Address::Descriptors(read, write) if are_inherited([read, write]) => named(read),
             Address::Descriptors(..) => return None,
         };
-        // Opening it for both waits for no other end.
+        // Opening it for reading and writing does not wait for another process.
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         options.custom_flags(libc::O_NONBLOCK);
@@ -73,12 +73,12 @@ impl Jobserver {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many jobs this process runs, or may run without asking.
+    /// Returns the number of jobs that this process runs, or may run without another byte.
     pub fn jobs(&self) -> usize {
         1 + self.lock().taken.len()
     }
 
-    /// Takes the process's own job, or else a byte. Returns `false` if there is none.
+    /// Takes the process's own job, or else a byte. Returns `false` if neither is available.
     pub(super) fn take(&self) -> bool {
         let mut tokens = self.lock();
         if tokens.closed {
@@ -97,9 +97,9 @@ impl Jobserver {
         taken
     }
 
-    /// Gives a job back: bytes first, which other processes may wait for.
+    /// Gives a job back: bytes first, since other processes may wait for them.
     pub(super) fn put_back(&self) {
-        // In a forked process, they are its parent's, and the lock may be held for ever.
+        // In a forked process the jobs belong to the parent, and the lock may be held for ever.
         if self.generation != process::generation() {
             return;
         }
@@ -110,14 +110,14 @@ impl Jobserver {
         }
     }
 
-    /// The pipe has room for every byte that was taken from it.
+    /// Writes bytes to the pipe, which has room for every byte that was taken from it.
     fn write(&self, bytes: &[u8]) {
-        // If make is gone, no process wants them.
+        // An error means that make has exited, and no process needs the bytes.
         let _ = (&self.pipe).write_all(bytes);
     }
 }
 
-/// Gives back what the workers hold when the process exits.
+/// Gives back the bytes that the workers hold when the process exits.
 extern "C" fn give_back() {
     let Some(Some(jobserver)) = JOBSERVER.get() else {
         return;
@@ -128,30 +128,30 @@ extern "C" fn give_back() {
     tokens.taken.clear();
 }
 
-/// Returns what make, or cargo, tells the programs that it runs.
+/// Returns the flags that make, or cargo, passes to the programs that it runs.
 fn make_flags() -> Option<String> {
     let value = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     value("CARGO_MAKEFLAGS").or_else(|| value("MAKEFLAGS"))
 }
 
-/// What make's flags say of the pipe: its path, or the numbers of its ends.
+/// The address of the pipe in make's flags: its path, or the descriptors of its ends.
 #[derive(Debug, PartialEq)]
 enum Address<'f> {
     Path(&'f str),
     Descriptors(RawFd, RawFd),
 }
 
-/// The name of what a descriptor of this process refers to.
+/// Returns a path to the file of a descriptor of this process.
 fn named(descriptor: RawFd) -> String {
     format!("/proc/self/fd/{descriptor}")
 }
 
 /// Returns `true` if these are the two ends of one pipe, and the process was started with them. If
-/// make has kept its pipe to itself, the numbers are those of no file, or of one that the program
-/// has opened, which the standard library closes on `exec`.
+/// make did not pass its pipe on, the numbers are those of no file, or of a file that the program
+/// itself has opened, which the standard library marks to be closed on `exec`.
 fn are_inherited(descriptors: [RawFd; 2]) -> bool {
     let pipes = descriptors.map(|descriptor| {
-        // SAFETY: the call takes no pointer; a number without a file is an error.
+        // SAFETY: the call takes no pointer; for a number without a file it returns an error.
         let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
         let file = std::fs::metadata(named(descriptor)).ok()?;
         let inherited = flags >= 0 && flags & libc::FD_CLOEXEC == 0;
@@ -160,7 +160,7 @@ fn are_inherited(descriptors: [RawFd; 2]) -> bool {
     pipes[0].is_some() && pipes[0] == pipes[1]
 }
 
-/// Finds the jobserver in make's flags. Of several the last one counts; what follows `--` are
+/// Finds the jobserver in make's flags. Of several the last one counts; words after `--` are
 /// variables.
 fn address(flags: &str) -> Option<Address<'_>> {
     let words = flags.split(' ').take_while(|word| *word != "--");
@@ -172,7 +172,7 @@ fn address(flags: &str) -> Option<Address<'_>> {
     if let Some(path) = auth.strip_prefix("fifo:") {
         return Some(Address::Path(path));
     }
-    // Negative numbers say that there is one which this program was not given.
+    // Negative numbers mean that the pipe exists, but was not passed to this program.
     let (read, write) = auth.split_once(',')?;
     let (read, write) = (read.parse().ok()?, write.parse().ok()?);
     (read >= 0 && write >= 0).then_some(Address::Descriptors(read, write))

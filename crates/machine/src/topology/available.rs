@@ -1,4 +1,4 @@
-//! How many CPUs this process may use, and why.
+//! The number of CPUs that this process may use, and the reasons for it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::list::CpuList;
 use super::read::{allowed_now, most_allowed};
 
-/// How many CPUs this process may use, and how that came about. Made by [`available_cpus`].
+/// The number of CPUs that this process may use, and the reasons for it. Returned by
+/// [`available_cpus`].
 ///
 /// ```
 /// let available = locksley_machine::available_cpus();
@@ -25,7 +26,7 @@ pub struct Available {
 }
 
 impl Available {
-    /// How many workers have a CPU of their own.
+    /// Returns the number of workers that can have a CPU of their own.
     ///
     /// ```
     /// assert!(locksley_machine::available_cpus().count() >= 1);
@@ -34,7 +35,7 @@ impl Available {
         self.count
     }
 
-    /// The CPUs of the calling thread's affinity mask, if the operating system tells.
+    /// Returns the CPUs of the calling thread's affinity mask, if the operating system provides it.
     ///
     /// ```
     /// if let Some(cpus) = locksley_machine::available_cpus().affinity() {
@@ -46,8 +47,8 @@ impl Available {
         self.affinity.as_deref()
     }
 
-    /// The CPU time that the process's control groups (cgroups) leave it, in CPUs, if they limit
-    /// it.
+    /// Returns the CPU time that the process's control groups (cgroups) grant it, in CPUs, if they
+    /// limit it.
     ///
     /// ```
     /// if let Some(cpus) = locksley_machine::available_cpus().quota() {
@@ -80,11 +81,12 @@ impl fmt::Display for Available {
     }
 }
 
-/// How many CPUs this process may use: what a pool has workers for by default. The affinity mask
-/// and, on Linux, the quota of the control group (containers) count.
+/// Returns the number of CPUs that this process may use, which is a pool's default number of
+/// workers. It takes into account the affinity mask and, on Linux, the quota of the control group
+/// (containers).
 ///
-/// The number is [`std::thread::available_parallelism`]'s, on Windows that of the affinity mask;
-/// the rest says how it came about.
+/// The number is that of [`std::thread::available_parallelism`], on Windows that of the affinity
+/// mask; the other fields explain it.
 ///
 /// ```
 /// let available = locksley_machine::available_cpus();
@@ -96,7 +98,7 @@ pub fn available_cpus() -> Available {
     let affinity = allowed_now();
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     Available {
-        // Windows' number leaves the mask out of account.
+        // On Windows `available_parallelism` ignores the mask.
         count: match &affinity {
             Some(cpus) if cfg!(windows) => cpus.len(),
             _ => all,
@@ -110,7 +112,7 @@ pub fn available_cpus() -> Available {
     }
 }
 
-/// How many processors the workers of a pool have now.
+/// Returns the number of processors that the workers of a pool have now.
 pub fn processors_now() -> usize {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let allowed = most_allowed().unwrap_or_else(available);
@@ -124,7 +126,7 @@ pub fn processors_now() -> usize {
 
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// The tightest quota of the control groups that this process is in, in CPUs.
+/// Returns the tightest quota of the control groups that this process is in, in CPUs.
 fn quota(read: Read<'_>) -> Option<f64> {
     let groups = read(Path::new("/proc/self/cgroup"))?;
     let mounts = read(Path::new("/proc/self/mountinfo"))?;
@@ -134,7 +136,8 @@ fn quota(read: Read<'_>) -> Option<f64> {
         .reduce(f64::min)
 }
 
-/// The tightest quota from one group of `/proc/self/cgroup` up to the root of its hierarchy.
+/// Returns the tightest quota from one group of `/proc/self/cgroup` up to the root of its
+/// hierarchy.
 fn group_quota(line: &str, mounts: &str, read: Read<'_>) -> Option<f64> {
     // hierarchy:controllers:path; version 2 has no controllers.
     let mut parts = line.splitn(3, ':');
@@ -159,8 +162,8 @@ fn group_quota(line: &str, mounts: &str, read: Read<'_>) -> Option<f64> {
     tightest
 }
 
-/// If this line of `/proc/self/mountinfo` is the mount of the hierarchy that limits CPUs: its root,
-/// and where it is mounted.
+/// If this line of `/proc/self/mountinfo` is the mount of the hierarchy that limits CPUs, returns
+/// its root and its mount point.
 fn mounted(line: &str, second: bool) -> Option<(&str, &str)> {
     let (front, back) = line.split_once(" - ")?;
     let mut front = front.split(' ').skip(3);
@@ -175,7 +178,7 @@ fn mounted(line: &str, second: bool) -> Option<(&str, &str)> {
     fits.then_some((root, mount))
 }
 
-/// The quota that a group itself sets.
+/// Returns the quota that a group itself sets.
 fn own_quota(group: &Path, second: bool, read: Read<'_>) -> Option<f64> {
     let (quota, period) = if second {
         let text = read(&group.join("cpu.max"))?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::insertion;
 
-/// The highest CPU number that is believed: far beyond what Linux can be built for (2^13).
+/// Bound on the CPU numbers that are accepted: far more than Linux can be built for (2^13).
 const HIGHEST: usize = 1 << 16;
 
 /// CPUs in ascending order, each once. Printed as the kernel does.
@@ -12,7 +12,7 @@ const HIGHEST: usize = 1 << 16;
 pub(crate) struct CpuList(pub(crate) Vec<usize>);
 
 impl CpuList {
-    /// `None` if the text is no list. The empty text is the empty list.
+    /// Parses a list. Returns `None` if the text is not one. The empty text is the empty list.
     pub(crate) fn parse(text: &str) -> Option<CpuList> {
         let mut cpus = Vec::new();
         for part in text.split(',').map(str::trim) {
@@ -20,7 +20,7 @@ impl CpuList {
                 continue;
             }
             let (range, stride) = match part.split_once(':') {
-                // `0-31:1/4`: one of every four.
+                // `0-31:1/4`: the first of every four.
                 Some((range, stride)) => (range, Some(stride)),
                 None => (part, None),
             };
@@ -36,7 +36,7 @@ impl CpuList {
             }
             cpus.extend((first..=last).filter(|cpu| (cpu - first) % of < used));
         }
-        // Almost always in order.
+        // The list is almost always in order.
         insertion::sort_by(&mut cpus, |one, other| one < other);
         cpus.dedup();
         Some(CpuList(cpus))

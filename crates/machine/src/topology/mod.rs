@@ -1,9 +1,9 @@
-//! Which CPUs there are, what they share, and which of them this process may use.
+//! The CPUs of the machine, what they share, and which of them this process may use.
 //!
 //! A CPU is in a *domain* at each level: a package, a NUMA node, a cache, a core. The levels
 //! that a machine has are ordered from the widest domain to the narrowest; the numbers of a CPU's
-//! domains in this order are its *address*. Two CPUs are the nearer, the longer the common
-//! start of their addresses: this is what victims are chosen by (`locksley_policy::Order`).
+//! domains in this order are its *address*. The longer the common prefix of two addresses, the
+//! nearer the two CPUs are. Victims are selected by this distance (`locksley_policy::Order`).
 //!
 //! ```text
 //!   level      package | L3 | L2 | core
@@ -41,7 +41,7 @@ pub use read::allowed_now;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// The whole machine: nothing closer is shared, or known to be.
+    /// The whole machine: the CPUs share nothing closer, or nothing is known.
     Machine,
     /// A package, or socket.
     Package,
@@ -65,16 +65,16 @@ impl fmt::Display for Level {
     }
 }
 
-/// A level that a machine has: how its CPUs are divided into domains there.
+/// A level of a machine: its CPUs divided into domains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Layer {
     level: Level,
-    /// The domain of each CPU of the topology, by its place in `cpus`.
+    /// The domain of each CPU, by its position in `Topology::cpus`.
     domains: Vec<u32>,
 }
 
 impl Layer {
-    /// How many domains there are.
+    /// Returns the number of domains.
     fn count(&self) -> usize {
         self.domains
             .iter()
@@ -82,7 +82,7 @@ impl Layer {
             .map_or(0, |&most| most as usize + 1)
     }
 
-    /// The size of the largest domain.
+    /// Returns the size of the largest domain.
     fn widest(&self) -> usize {
         let mut sizes = vec![0; self.count()];
         for &domain in &self.domains {
@@ -92,7 +92,7 @@ impl Layer {
     }
 }
 
-/// The CPUs of a machine and what they share. Printed, it is a tree.
+/// The CPUs of a machine and what they share. Its `Display` form is a tree.
 ///
 /// ```
 /// let topology = locksley_machine::topology();
@@ -105,17 +105,17 @@ impl Layer {
 pub struct Topology {
     /// The online CPUs, in ascending order.
     cpus: Vec<usize>,
-    /// Those of them that this process may use.
+    /// The CPUs that this process may use.
     allowed: Vec<usize>,
     /// The levels, the widest first.
     layers: Vec<Layer>,
 }
 
-/// What the operating system says about this machine: on Linux from `/sys/devices/system`, on
-/// Windows by `GetLogicalProcessorInformation`. Elsewhere, or where that is unreadable, all CPUs
-/// are equally far from each other.
+/// Returns the topology of this machine: on Linux from `/sys/devices/system`, on Windows from
+/// `GetLogicalProcessorInformation`. Elsewhere, or if that cannot be read, all CPUs are equally far
+/// from each other.
 ///
-/// Read once, on the first call; the CPUs that the process may use are those of that time.
+/// The topology is read once, on the first call, and so are the CPUs that the process may use.
 ///
 /// ```
 /// println!("{}", locksley_machine::topology());
@@ -126,12 +126,12 @@ pub fn topology() -> &'static Topology {
 
 static KNOWN: OnceLock<Topology> = OnceLock::new();
 
-/// How many times the topology is asked for in vain before it is read. To read it takes several
-/// system calls for each CPU, which a program that ends soon had better do without.
+/// Number of calls that return no topology before it is read. Reading it takes several system calls
+/// for each CPU, which a program that ends soon should not pay for.
 const PATIENCE: usize = 64;
 
-/// [`topology`] unless it would have to be waited for: one caller reads, after `PATIENCE` others,
-/// and those that ask meanwhile do without.
+/// Returns the [`topology`] if it is known. Otherwise the caller after `PATIENCE` others reads it,
+/// and all other callers get `None` without waiting.
 pub fn topology_at_hand() -> Option<&'static Topology> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     if let Some(topology) = KNOWN.get() {
@@ -142,12 +142,12 @@ pub fn topology_at_hand() -> Option<&'static Topology> {
 }
 
 impl Topology {
-    /// A topology from text: what `grep -s .` prints for the files that describe a
-    /// machine, one line `path:content` each. So that a machine can be described that is not there.
+    /// Returns the topology that a text describes: the output of `grep -s .` for the files that
+    /// describe a machine, one line `path:content` each. So another machine can be described.
     ///
-    /// Paths may be cut at the front: only what is behind `cpu/` or `node/` counts. The line
-    /// `affinity:0-3` says which CPUs the process may use. Lines that mean nothing here are
-    /// ignored; what is missing is taken as not shared.
+    /// Paths may be cut at the front: only the part from `cpu/` or `node/` on counts. The line
+    /// `affinity:0-3` specifies the CPUs that the process may use. Other lines are ignored; CPUs
+    /// are taken to share nothing that is not listed.
     ///
     /// ```
     /// use locksley_machine::{Level, Topology};
@@ -166,7 +166,7 @@ impl Topology {
         read::listing(text)
     }
 
-    /// A machine of which nothing is known but its CPUs.
+    /// Returns the topology of a machine of which only the CPUs are known.
     pub(crate) fn flat(mut cpus: Vec<usize>, allowed: Option<Vec<usize>>) -> Topology {
         if cpus.is_empty() {
             cpus.push(0);
@@ -179,8 +179,8 @@ impl Topology {
         }
     }
 
-    /// Adds levels, and puts them in order: the widest first, and of equally wide ones the one that
-    /// is usually the wider. Levels at which every CPU is alone say nothing, and are left out.
+    /// Adds levels in order: the widest first, and of equally wide ones the one that is usually
+    /// wider. Levels at which every CPU is alone are omitted.
     fn with_layers(mut self, mut layers: Vec<Layer>) -> Topology {
         layers.retain(|layer| layer.widest() > 1);
         let rank = |level| match level {
@@ -196,7 +196,7 @@ impl Topology {
         self
     }
 
-    /// The CPUs that are online, in ascending order.
+    /// Returns the CPUs that are online, in ascending order.
     ///
     /// ```
     /// assert!(!locksley_machine::topology().cpus().is_empty());
@@ -205,7 +205,7 @@ impl Topology {
         &self.cpus
     }
 
-    /// Those that this process may use, by its affinity mask.
+    /// Returns the CPUs that this process may use, according to its affinity mask.
     ///
     /// ```
     /// let topology = locksley_machine::topology();
@@ -215,7 +215,8 @@ impl Topology {
         &self.allowed
     }
 
-    /// The levels at which CPUs share something, the widest first. Empty where nothing is known.
+    /// Returns the levels at which CPUs share something, the widest first. Empty if nothing is
+    /// known.
     ///
     /// ```
     /// for level in locksley_machine::topology().levels() {
@@ -237,7 +238,7 @@ impl Topology {
         self.layers.iter().all(|layer| layer.count() == 1)
     }
 
-    /// What two CPUs share, at the closest: [`Level::Core`] for a CPU and itself.
+    /// Returns the narrowest level that two CPUs share: [`Level::Core`] for a CPU and itself.
     /// `None` if one of them is not online.
     ///
     /// ```
@@ -255,9 +256,9 @@ impl Topology {
         })
     }
 
-    /// How far two CPUs are apart: 0 for a CPU and itself, 1 for those that share the narrowest
-    /// level there is, and one more for each level that they do not share. `None` if one of them is
-    /// not online.
+    /// Returns the distance of two CPUs: 0 for a CPU and itself, 1 for CPUs that share the
+    /// narrowest level, and one more for each level that they do not share. `None` if one of them
+    /// is not online.
     ///
     /// ```
     /// use locksley_machine::Topology;
@@ -279,20 +280,20 @@ impl Topology {
         })
     }
 
-    /// How many levels two CPUs share, from the widest on.
+    /// Returns the number of levels that two CPUs share, from the widest on.
     fn shared(&self, a: usize, b: usize) -> Option<usize> {
         let (a, b) = (self.place(a)?, self.place(b)?);
         let shares = |layer: &&Layer| layer.domains[a] == layer.domains[b];
         Some(self.layers.iter().take_while(shares).count())
     }
 
-    /// Where a CPU stands in `cpus`.
+    /// Returns the position of a CPU in `cpus`.
     fn place(&self, cpu: usize) -> Option<usize> {
         self.cpus.binary_search(&cpu).ok()
     }
 
-    /// The domains of a CPU, from the widest level to the narrowest; empty if it is not online or
-    /// nothing is known.
+    /// Returns the domains of a CPU, from the widest level to the narrowest; empty if it is not
+    /// online or nothing is known.
     pub fn address(&self, cpu: usize) -> Vec<u32> {
         let Some(place) = self.place(cpu) else {
             return Vec::new();
@@ -301,8 +302,8 @@ impl Topology {
         domains.collect()
     }
 
-    /// The part of a CPU's address that a thread seldom moves across by itself: last-level caches
-    /// and wider.
+    /// Returns the part of a CPU's address that consists of last-level caches and wider levels. The
+    /// operating system seldom moves a thread from one such region to another.
     pub fn region(&self, cpu: usize) -> Vec<u32> {
         let mut address = self.address(cpu);
         address.truncate(self.regional());
@@ -315,7 +316,7 @@ impl Topology {
         wide.any(|layer| layer.count() > 1)
     }
 
-    /// How many levels make up a region.
+    /// Returns the number of levels that make up a region.
     fn regional(&self) -> usize {
         let narrow = |layer: &Layer| match layer.level {
             Level::Cache(level) => level < 3,
@@ -325,20 +326,21 @@ impl Topology {
         narrowest.unwrap_or(self.layers.len())
     }
 
-    /// These CPUs so that near ones follow each other.
+    /// Returns these CPUs in an order in which near ones follow each other.
     pub fn compact(&self, cpus: &[usize]) -> Vec<usize> {
         let mut order: Vec<_> = cpus.iter().map(|&cpu| (self.address(cpu), cpu)).collect();
         insertion::sort_by(&mut order, |one, other| one < other);
         order.into_iter().map(|(_, cpu)| cpu).collect()
     }
 
-    /// These CPUs so that each is far from those before it.
+    /// Returns these CPUs in an order in which each is far from those before it.
     pub fn spread(&self, cpus: &[usize]) -> Vec<usize> {
         let compact = self.compact(cpus);
         self.interleave(&compact, 0)
     }
 
-    /// Deals the CPUs of the domains of a level, which stand one domain behind another, in turns.
+    /// Interleaves the domains of a level, given the CPUs domain by domain: one CPU of each in
+    /// turn.
     fn interleave(&self, compact: &[usize], level: usize) -> Vec<usize> {
         if level == self.layers.len() {
             return compact.to_vec();

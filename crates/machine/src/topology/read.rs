@@ -8,7 +8,7 @@ use super::{Layer, Level, Topology};
 /// The most cache descriptions looked for at a CPU; Linux numbers them from 0 without gaps.
 const CACHES: usize = 16;
 
-/// What a file below `/sys/devices/system` says.
+/// Returns the contents of a file below `/sys/devices/system`.
 type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The machine that this process runs on.
@@ -25,7 +25,7 @@ pub(super) fn machine() -> Topology {
     from_files(&read, &nodes.0, allowed_now())
 }
 
-/// A machine from lines `path:content`.
+/// Returns the machine that lines `path:content` describe.
 pub(super) fn listing(text: &str) -> Topology {
     let mut files = HashMap::new();
     let mut affinity = None;
@@ -75,9 +75,9 @@ fn from_files(read: Read<'_>, nodes: &[usize], affinity: Option<Vec<usize>>) -> 
     topology.with_layers(layers)
 }
 
-/// Numbers the domains in the order of their first CPU: what has no key is a domain of its own
-/// if `alone`, and else together with all others that have none. Where nothing has a key, there is
-/// no such level.
+/// Numbers the domains in the order of their first CPU. A CPU without a key is a domain of its own
+/// if `alone` is set, and otherwise shares one with all others that have none. Returns `None` if no
+/// CPU has a key: the machine has no such level.
 #[inline(never)]
 fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     if keys.iter().all(Option::is_none) {
@@ -89,7 +89,7 @@ fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
         .enumerate()
         .map(|(place, key)| {
             let key = (key, if key.is_none() && alone { place } else { 0 });
-            // From the end: neighbours mostly have the same.
+            // From the end: neighbours mostly have the same key.
             let known = numbers.iter().rposition(|one| *one == key);
             let number = known.unwrap_or_else(|| {
                 numbers.push(key);
@@ -101,14 +101,14 @@ fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     Some(Layer { level, domains })
 }
 
-/// A file that is a list of CPUs.
+/// Reads a file that is a list of CPUs.
 #[inline(never)]
 fn list_at(read: Read<'_>, path: String) -> Option<CpuList> {
     CpuList::parse(&read(&path)?)
 }
 
-/// Divides CPUs by the lists that name their mates. Each list is read once: for a CPU that is in
-/// one already, nothing is.
+/// Groups CPUs by the lists of CPUs that share something with them. Each list is read once: none is
+/// read for a CPU that is in a group already.
 #[inline(never)]
 fn by_lists(cpus: &[usize], list: &dyn Fn(usize) -> Option<CpuList>) -> Vec<Option<usize>> {
     let mut keys = vec![None; cpus.len()];
@@ -117,7 +117,7 @@ fn by_lists(cpus: &[usize], list: &dyn Fn(usize) -> Option<CpuList>) -> Vec<Opti
             continue;
         }
         for mate in list(cpus[place]).unwrap_or_default().0 {
-            // Offline CPUs are in no list of ours.
+            // Offline CPUs are not in `cpus`.
             if let Ok(mate) = cpus.binary_search(&mate) {
                 keys[mate].get_or_insert(place);
             }
@@ -126,7 +126,7 @@ fn by_lists(cpus: &[usize], list: &dyn Fn(usize) -> Option<CpuList>) -> Vec<Opti
     keys
 }
 
-/// The same by a file of each CPU's topology, which older kernels have under another name.
+/// As [`by_lists`], with a file of each CPU's topology, which has another name in older kernels.
 #[inline(never)]
 fn by_mates(cpus: &[usize], read: Read<'_>, [name, older]: [&str; 2]) -> Vec<Option<usize>> {
     by_lists(cpus, &|cpu| {
@@ -138,7 +138,7 @@ fn by_mates(cpus: &[usize], read: Read<'_>, [name, older]: [&str; 2]) -> Vec<Opt
 fn packages(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
     let mut keys = by_mates(cpus, read, ["package_cpus_list", "core_siblings_list"]);
     for (cpu, key) in cpus.iter().zip(&mut keys) {
-        // Older descriptions have the number only. Different from any place in a list.
+        // Older descriptions have the number only. The key differs from any position in `cpus`.
         if key.is_none() {
             let text = read(&format!("cpu/cpu{cpu}/topology/physical_package_id"));
             let number = text.and_then(|text| text.trim().parse::<usize>().ok());
@@ -166,7 +166,7 @@ fn cores(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
     layer(Level::Core, keys, true)
 }
 
-/// A layer for each level of data or unified caches.
+/// Returns a layer for each level of data or unified caches.
 fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
     // The caches that hold data: CPU, level, number.
     let mut described: Vec<(usize, u8, usize)> = Vec::new();
@@ -198,29 +198,30 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
     layers
 }
 
-/// The CPUs that the calling thread may run on, if that can be known.
+/// Returns the CPUs on which the calling thread may run, if they are known.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub fn allowed_now() -> Option<Vec<usize>> {
     allowed_for(0)
 }
 
-/// How many CPUs the calling thread or the process's first one may run on, whichever are more, if
-/// that can be known. The program may have bound one of them to a CPU.
+/// Returns the number of CPUs on which the calling thread or the process's first one may run,
+/// whichever is larger, if it is known. The program may have bound one of the two threads to a CPU.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn most_allowed() -> Option<usize> {
-    // SAFETY: the call takes nothing and touches no memory of ours.
+    // SAFETY: the call takes no arguments and touches no memory of this process.
     let first = unsafe { libc::getpid() };
     let counts = [0, first].map(|thread| allowed_for(thread).map_or(0, |cpus| cpus.len()));
     counts.into_iter().max().filter(|&count| count > 0)
 }
 
-/// The same, where no thread has a mask of its own, or none is known.
+/// Returns the number of CPUs that may be used, where threads have no masks of their own, or none
+/// are known.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn most_allowed() -> Option<usize> {
     allowed_now().map(|cpus| cpus.len())
 }
 
-/// The CPUs that a thread of this process may run on; 0 is the calling one.
+/// Returns the CPUs on which a thread of this process may run; 0 is the calling one.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
     /// The kernel refuses a mask that is too short for it.
@@ -243,13 +244,13 @@ fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
     None
 }
 
-/// The CPUs that this process may run on, if that can be known.
+/// Returns the CPUs on which this process may run, if they are known.
 #[cfg(all(windows, not(miri)))]
 pub fn allowed_now() -> Option<Vec<usize>> {
     crate::windows::allowed()
 }
 
-/// The CPUs that the calling thread may run on, if that can be known.
+/// Returns the CPUs on which the calling thread may run, if they are known.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub fn allowed_now() -> Option<Vec<usize>> {
     None

@@ -1,4 +1,4 @@
-//! Topologies in print.
+//! The text form of a topology.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::list::CpuList;
 use super::{Layer, Topology};
 
 impl fmt::Display for Topology {
-    /// A tree: each domain under the one that it is in, with its CPUs. Levels that divide
-    /// nothing further stand on one line.
+    /// Writes a tree: each domain under the one that contains it, with its CPUs. Levels that divide
+    /// the CPUs no further are on the same line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.cpus.len();
         let plural = if count == 1 { "" } else { "s" };
@@ -33,7 +33,7 @@ impl fmt::Display for Topology {
 }
 
 impl Topology {
-    /// Prints the domains that these CPUs, given by place, are in from a level on.
+    /// Writes the domains of these CPUs, given by position, from a level on.
     fn branch(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -45,12 +45,12 @@ impl Topology {
             return Ok(());
         }
         let groups = self.divide(places, &self.layers[level]);
-        // Levels that divide them in the same way go on the same line.
+        // Levels that divide the CPUs in the same way are on the same line.
         let same = |layer: &&Layer| self.divide(places, layer) == groups;
         let end = level + self.layers[level..].iter().take_while(same).count();
         for group in groups {
             if group.len() == 1 && places.len() > 1 && level > 0 {
-                // A CPU alone has been named above.
+                // A single CPU was listed above.
                 continue;
             }
             write!(f, "\n{:width$}", "", width = 2 * indent)?;
@@ -65,7 +65,7 @@ impl Topology {
         Ok(())
     }
 
-    /// The CPUs of each domain of a layer.
+    /// Returns the CPUs of each domain of a layer.
     fn divide(&self, places: &[usize], layer: &Layer) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for &place in places {

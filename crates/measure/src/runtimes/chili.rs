@@ -1,4 +1,4 @@
-//! chili. The calling thread is one of the workers.
+//! Adapter for chili. The calling thread is one of the workers.
 
 use std::num::NonZero;
 

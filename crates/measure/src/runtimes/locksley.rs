@@ -1,4 +1,5 @@
-//! Ours: with the worker passed along, with the free function, and with the other waiting rule.
+//! Adapters for Locksley: with the worker passed along, with the free function `join`, and with the
+//! other waiting rule.
 
 use locksley::prelude::*;
 use locksley::{Pool, Scope, Strategy, Waiting};
@@ -14,12 +15,12 @@ fn pool(workers: usize, waiting: Waiting) -> Pool {
         .expect("the machine has room for a pool")
 }
 
-/// A loop of the calling worker's pool.
+/// Returns the sum over a parallel loop in the calling worker's pool.
 fn sum<I: Fn(u64) -> u64 + Sync>(len: u64, item: &I) -> u64 {
     (0..len).par().map(item).reduce(|| 0, u64::wrapping_add)
 }
 
-/// `worker.join(|w| ..., |w| ...)`.
+/// Forks with `worker.join(|w| ..., |w| ...)`.
 ///
 /// ```
 /// use locksley_measure::runtimes::OnWorker;
@@ -71,7 +72,7 @@ impl Fork for OnWorker<'_> {
     }
 }
 
-/// Spawns tasks into a scope, each of which is run by `run`.
+/// Spawns tasks into a scope; `run` executes each of them.
 fn spawn_each<T, I>(tasks: I, run: impl Fn(T) + Copy + Send + Sync)
 where
     T: Task<Output = ()>,
@@ -88,7 +89,7 @@ where
     });
 }
 
-/// `locksley::join(|| ..., || ...)`.
+/// Forks with `locksley::join(|| ..., || ...)`.
 ///
 /// ```
 /// use locksley_measure::runtimes::Anywhere;
@@ -130,12 +131,12 @@ impl Fork for Anywhere {
     }
 }
 
-/// The worker is passed along.
+/// A pool in which the worker is passed along ([`OnWorker`]).
 #[derive(Debug)]
 pub struct Worker(pub Pool);
 
 impl Worker {
-    /// The same under another strategy than the default.
+    /// Creates a pool with a strategy other than the default.
     pub fn under(strategy: Strategy, workers: usize) -> Worker {
         let builder = Pool::builder().workers(workers).strategy(strategy);
         let pool = builder.stack_size(STACK).build();
@@ -155,7 +156,7 @@ impl Runtime for Worker {
     }
 }
 
-/// The worker is passed along, and what it does is traced.
+/// A pool in which the worker is passed along, and a timeline is recorded.
 #[derive(Debug)]
 pub struct Traced(Pool);
 
@@ -173,7 +174,7 @@ impl Runtime for Traced {
     }
 }
 
-/// The worker is found by the free function.
+/// A pool in which the free function finds the worker ([`Anywhere`]).
 #[derive(Debug)]
 pub struct Free(Pool);
 
@@ -189,7 +190,7 @@ impl Runtime for Free {
     }
 }
 
-/// A waiting worker takes any work.
+/// A pool in which a waiting worker takes any work.
 #[derive(Debug)]
 pub struct TakeAny(Pool);
 

@@ -1,6 +1,6 @@
-//! Every runtime behind one small trait, so that a program is written once.
+//! Adapters that put every runtime behind one small trait, so that a program is written once.
 //!
-//! An adapter adds nothing to the call it stands for: `Fork` is implemented for a newtype of
+//! An adapter adds no cost to the call that it stands for: `Fork` is implemented for a newtype of
 //! what the runtime passes along, by value, or for a type of size zero.
 //!
 //! ```
@@ -31,28 +31,28 @@ pub use self::locksley::{Anywhere, Free, OnWorker, TakeAny, Traced, Worker};
 pub use self::rayon::Rayon;
 pub use self::serial::Serial;
 
-/// The stack of every worker: UTS T3 is 1572 levels deep, and a worker that steals while it
-/// waits piles one search upon another. Where a runtime offers no choice, the environment says it.
+/// Stack size of every worker: UTS T3 is 1572 levels deep, and a worker that steals while it waits
+/// nests one search in another. For runtimes without an option it has to be set in the environment.
 pub const STACK: usize = 64 << 20;
 
 /// A runtime with its workers. See the [module](self) for an example.
 pub trait Runtime: 'static {
-    /// Its name in tables, bars and JSON.
+    /// Name in tables, progress bars and JSON.
     const NAME: &'static str;
 
-    /// Starts so many workers.
+    /// Starts the runtime with this many workers.
     fn start(workers: usize) -> Self;
 
     /// Runs a task.
     fn run<T: Task>(&mut self, task: T) -> T::Output;
 }
 
-/// Before a sample, workers that were started or stopped a moment ago come to rest.
+/// Pause before a sample, in which workers that were just started or stopped settle down.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// Runs a program, as often as it takes to do that many operations, and checks what comes out. Who
-/// it was, and what, is for the error. The note is the processor time of an operation in
-/// nanoseconds.
+/// Runs a program as often as needed for at least `operations` operations, and checks the results.
+/// `who` and `case` name the contender and the program in the error. The note of the sample is the
+/// processor time of an operation in nanoseconds.
 ///
 /// ```
 /// use locksley_measure::runtimes::{Rayon, Runtime, turn};

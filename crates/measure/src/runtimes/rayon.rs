@@ -1,4 +1,4 @@
-//! rayon.
+//! Adapter for rayon.
 
 use locksley_workload::{Fork, Spawned, Task};
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ impl Fork for Join {
         T: Task<Output = ()>,
         I: Iterator<Item = Spawned<T>> + Send,
     {
-        // It has no hints for the place.
+        // rayon has no hint for where to run a task.
         rayon::scope(|scope| {
             for Spawned { task, .. } in tasks {
                 scope.spawn(move |_| task.run(Join));

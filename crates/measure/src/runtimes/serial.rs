@@ -1,4 +1,4 @@
-//! No runtime at all.
+//! Adapter for serial execution, without a runtime.
 
 use locksley_workload::Task;
 

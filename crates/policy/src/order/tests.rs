@@ -7,7 +7,7 @@ fn sockets() -> Vec<[u32; 3]> {
     (0..8).map(|cpu| [cpu / 4, cpu / 2, cpu]).collect()
 }
 
-/// How often each processor is the first of a sweep.
+/// Counts how often each processor is the first of a sweep.
 fn firsts(order: &Order, count: usize, sweeps: usize) -> Vec<usize> {
     let mut random = Random::new(11, 0);
     let mut firsts = vec![0; count];
@@ -39,7 +39,7 @@ fn a_sweep_visits_all_others_once() {
             Order::nearest(me, &holes, 0.9),
         ];
         for order in orders {
-            // Fewer than are known, as many, and more.
+            // Fewer processors than are known, as many, and more.
             for count in [1, 2, 3, 6, 8, 13] {
                 for _ in 0..50 {
                     let mut victims: Vec<usize> = order.sweep(count, &mut random).collect();
@@ -110,7 +110,7 @@ fn rings_are_visited_from_near_to_far() {
     let order = Order::nearest(0, &sockets(), 1.0);
     let mut random = Random::new(9, 0);
     for _ in 0..1000 {
-        // Ten: the last two are strangers.
+        // The last two of the ten were not known when the order was made.
         let mut rings: Vec<usize> = order.sweep(10, &mut random).map(ring_of).collect();
         rings.dedup();
         let first = rings.remove(0);

@@ -1,4 +1,4 @@
-//! Signs of life: who is heard of, and who has fallen silent.
+//! Heartbeats: detects ranks that have fallen silent.
 
 use super::message::Trouble;
 
@@ -7,18 +7,18 @@ use super::message::Trouble;
 struct Neighbour {
     rank: usize,
     heard: u64,
-    /// It has said its last word, and need not be heard of again.
+    /// Set when the neighbour has sent its last message and may be silent.
     released: bool,
 }
 
-/// What a rank knows of the life of its neighbours in the tree. Every rank has a neighbour, so
-/// every rank is watched.
+/// The liveness of a rank's neighbours in the tree. In a job of several ranks every rank has a
+/// neighbour, so every rank is watched.
 #[derive(Clone, Debug)]
 pub(super) struct Heartbeat {
     neighbours: Vec<Neighbour>,
     beat: u64,
     patience: u64,
-    /// When the rank itself was last awake.
+    /// Time at which the rank itself was last known to be awake.
     awake: u64,
     next_beat: u64,
 }
@@ -36,7 +36,7 @@ impl Heartbeat {
         };
         Heartbeat {
             neighbours: neighbours.map(neighbour).collect(),
-            // A single beat that comes late is no reason to end a job.
+            // At least four beats fit into the patience, so that one late beat does not end a job.
             beat: beat.min(patience / 4).max(1),
             patience,
             awake: 0,
@@ -44,7 +44,7 @@ impl Heartbeat {
         }
     }
 
-    /// No rank can be blamed for what was before.
+    /// Starts to watch: no neighbour is accused of silence before this time.
     pub(super) fn begin(&mut self, now: u64) {
         self.awake = now;
         self.next_beat = now.saturating_add(self.beat);
@@ -53,7 +53,7 @@ impl Heartbeat {
         }
     }
 
-    /// A message has come.
+    /// Notes that a message has come from a rank.
     pub(super) fn heard(&mut self, now: u64, from: usize) {
         for neighbour in &mut self.neighbours {
             if neighbour.rank == from {
@@ -62,16 +62,16 @@ impl Heartbeat {
         }
     }
 
-    /// A neighbour has said its last word.
+    /// Notes that a neighbour has sent its last message.
     pub(super) fn release(&mut self, rank: usize) {
         for neighbour in &mut self.neighbours {
             neighbour.released |= neighbour.rank == rank;
         }
     }
 
-    /// Notes that the rank is awake. A rank that slept itself, as a stopped process does, and has
-    /// not yet read what came meanwhile, must not accuse others. Returns for how long it was
-    /// asleep, if that was long.
+    /// Notes that the rank is awake. A rank that did not run itself, like a stopped process, has
+    /// not yet read what came meanwhile, and must not accuse others. Returns how long the rank did
+    /// not run, if that was half of the patience or more.
     pub(super) fn wake(&mut self, now: u64) -> Option<u64> {
         let slept = now.saturating_sub(std::mem::replace(&mut self.awake, now));
         if slept < self.patience / 2 {
@@ -83,7 +83,7 @@ impl Heartbeat {
         Some(slept)
     }
 
-    /// Returns a rank that has been silent for too long, if there is one.
+    /// Returns the trouble if a watched neighbour has been silent for too long.
     pub(super) fn silent(&self, now: u64) -> Option<Trouble> {
         let waited = |neighbour: &&Neighbour| now.saturating_sub(neighbour.heard);
         let watched = self.neighbours.iter().filter(|other| !other.released);
@@ -91,13 +91,13 @@ impl Heartbeat {
         self.overdue(longest.rank, longest.heard, now)
     }
 
-    /// Returns the trouble if a rank has been silent for too long since some time.
+    /// Returns the trouble if a rank has been silent for too long since `since`.
     pub(super) fn overdue(&self, rank: usize, since: u64, now: u64) -> Option<Trouble> {
         let for_ns = now.saturating_sub(since);
         (for_ns >= self.patience).then_some(Trouble::Silent { rank, for_ns })
     }
 
-    /// Returns `true` if it is time for a sign of life.
+    /// Returns `true` if a heartbeat is due, and schedules the next one.
     pub(super) fn beats(&mut self, now: u64) -> bool {
         let due = now >= self.next_beat;
         if due {

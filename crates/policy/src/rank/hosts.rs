@@ -1,9 +1,9 @@
-//! Which ranks share a host.
+//! A view of ranks by host.
 
 use crate::random::Source;
 use crate::view::View;
 
-/// A view of ranks for which those of the same host are near, and all others far.
+/// A view in which the ranks of the same host are near, and all others far.
 ///
 /// ```
 /// use locksley_policy::rank::Hosts;
@@ -19,14 +19,14 @@ use crate::view::View;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
-    /// For each rank its host, numbered in the order in which they came.
+    /// The host of each rank; hosts are numbered in the order of their first rank.
     host: Vec<usize>,
-    /// For each host its ranks.
+    /// The ranks of each host.
     ranks: Vec<Vec<usize>>,
 }
 
 impl Hosts {
-    /// From the names of the ranks' hosts.
+    /// Creates the view from the host name of each rank.
     pub fn new<N: Ord>(names: impl IntoIterator<Item = N>) -> Hosts {
         let mut known = std::collections::BTreeMap::new();
         let mut hosts = Hosts {
@@ -45,12 +45,12 @@ impl Hosts {
         hosts
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub fn hosts(&self) -> usize {
         self.ranks.len()
     }
 
-    /// The number of a rank's host.
+    /// Returns the number of a rank's host.
     pub fn host(&self, rank: usize) -> usize {
         self.host[rank]
     }

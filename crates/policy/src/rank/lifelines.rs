@@ -1,9 +1,9 @@
-//! Lifelines: what a rank does instead of asking for ever.
+//! Lifelines: how an idle rank stops asking for work and still gets it.
 //!
 //! From Saraswat, Kambadur, Kodali, Grove and Krishnamoorthy, "Lifeline-based global load
-//! balancing" (PPoPP 2011). Who has failed `w` times asks its *lifelines*, a few fixed neighbours.
-//! If they have nothing either they remember it, and it is quiet. A rank that remembers another and
-//! gets more than it needs sends some of it.
+//! balancing" (PPoPP 2011). A rank whose requests have failed `w` times asks its *lifelines*, a few
+//! fixed neighbours. A lifeline that has no work either remembers the rank, which then sends no
+//! more requests. A rank that remembers another one and gets more work than it needs sends it some.
 //!
 //! ```text
 //!    base 2, 8 ranks:   6 ------ 7    a rank's lifeline along a dimension is the next one in the
@@ -14,17 +14,17 @@
 //!                     0 ------ 1
 //! ```
 //!
-//! **Lemma.** Work can flow from every rank to every other. A lifeline leads from p, by steps along
-//! its dimensions, to 0: a step adds one to a digit of p in base `base` or, where no rank is there,
-//! sets it to zero, so repeating it for each digit ends at 0. And from 0 to every p: setting the
-//! digits of p from the highest on goes through numbers that are not above p, so a rank is there.
-//! So the graph is strongly connected, and so is its reverse.
+//! **Lemma.** Work can flow from every rank to every other. A path of lifelines leads from every p
+//! to 0: a step along a dimension adds one to a digit of p in base `base` or, if no rank is there,
+//! sets it to zero, so repeating it for each digit ends at 0. And one leads from 0 to every p:
+//! setting the digits of p from the highest on goes through numbers that are not above p, so each
+//! of them is a rank. So the graph is strongly connected, and so is its reverse.
 
 use std::fmt;
 
 use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
-/// When a thief falls back on its lifelines, and which they are.
+/// When a thief asks its lifelines, and which they are.
 ///
 /// ```
 /// use locksley_policy::Lifelines;
@@ -37,9 +37,9 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lifelines {
-    /// After so many failed attempts.
+    /// Number of failed attempts before a rank asks its lifelines.
     pub w: u32,
-    /// So many places along each dimension of the hypercube; at least 2.
+    /// Number of places along each dimension of the hypercube; at least 2.
     pub base: u32,
 }
 
@@ -51,7 +51,7 @@ impl Default for Lifelines {
 }
 
 impl Lifelines {
-    /// How many dimensions the hypercube has.
+    /// Returns the number of dimensions of the hypercube.
     ///
     /// ```
     /// use locksley_policy::Lifelines;
@@ -67,8 +67,8 @@ impl Lifelines {
         dimensions
     }
 
-    /// The next one along a dimension, which is below [`dimensions`](Lifelines::dimensions); `me`
-    /// if no other rank is there.
+    /// Returns the next rank along a dimension, which is below
+    /// [`dimensions`](Lifelines::dimensions); `me` if there is no other rank.
     ///
     /// ```
     /// use locksley_policy::Lifelines;
@@ -90,7 +90,7 @@ impl Lifelines {
         if next < count { next } else { first }
     }
 
-    /// The lifelines of a rank: different ones, and others than itself.
+    /// Returns the lifelines of a rank, without duplicates and without the rank itself.
     pub fn of(&self, me: usize, count: usize) -> Vec<usize> {
         let mut lines = Vec::new();
         for dimension in 0..self.dimensions(count) {

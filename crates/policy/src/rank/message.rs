@@ -1,22 +1,21 @@
-//! What ranks say to each other, and what a rank needs of the process around it.
+//! The messages between ranks, and the traits and types between a rank and its process.
 
 use std::fmt;
 
-/// A message from one rank to another. `W` is some tasks on their way, in the form in which they
-/// travel.
+/// A message from one rank to another. `W` is the type of tasks in transit.
 ///
 /// | message | from, to | means |
 /// |---|---|---|
-/// | `Hello` | child to parent, and back | this is my build; back: it is that of all up to the root |
-/// | `Steal` | thief to victim | give me something; on a lifeline also: or remember me |
-/// | `Work`, `Nothing` | victim to thief | the answer; `Work` also goes to those who are remembered |
-/// | `Probe`, `Load` | sender to another rank, and back | how much have you to do; so much |
-/// | `Token`, `Again` | child to parent, parent to child | a wave of Safra's, and the next one |
-/// | `Done`, `Bye`, `Leave` | down, up, down the tree | nothing is left; I ask no more; no rank does |
-/// | `Beat` | along the tree, both ways | I live |
+/// | `Hello` | child to parent, and back | my build; back: all ranks up to the root have this build |
+/// | `Steal` | thief to victim | a request for work; on a lifeline also: remember me if you have none |
+/// | `Work`, `Nothing` | victim to thief | the answer; `Work` also goes to remembered ranks |
+/// | `Probe`, `Load` | sender to another rank, and back | a request for the load; the load |
+/// | `Token`, `Again` | child to parent, parent to child | the result of a wave of Safra's algorithm; the start of the next wave |
+/// | `Done`, `Bye`, `Leave` | down, up, down the tree | all work is done; this subtree waits for no answer; no rank does |
+/// | `Beat` | along the tree, both ways | a heartbeat |
 ///
-/// `Hello` comes first, here and between two ranks, so that builds that differ in the rest still
-/// understand it.
+/// `Hello` comes first, in this enum and between two ranks, so that builds that differ in the rest
+/// still understand it.
 ///
 /// ```
 /// use locksley_policy::rank::Message;
@@ -27,9 +26,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<W> {
-    /// Which build a rank runs.
+    /// The build that a rank runs.
     Hello {
-        /// A number that tells builds apart.
+        /// A number that identifies the build.
         build: u64,
     },
     /// A rank asks for work.
@@ -37,7 +36,7 @@ pub enum Message<W> {
         /// Set if the victim is to remember the thief when it has nothing.
         lifeline: bool,
     },
-    /// Some tasks.
+    /// Tasks.
     Work {
         /// The tasks.
         tasks: W,
@@ -46,26 +45,27 @@ pub enum Message<W> {
     },
     /// There is nothing to give.
     Nothing,
-    /// What a subtree of ranks has found out in a wave.
+    /// The result of a wave in a subtree of ranks.
     Token(Token),
-    /// The wave has found work, or messages that may be: there is to be another.
+    /// The wave has found active ranks, or work that may be in transit: another wave begins.
     Again,
     /// All work is done.
     Done,
-    /// A subtree of ranks waits for no answer any more.
+    /// No rank of a subtree waits for an answer any more.
     Bye,
-    /// No rank waits for an answer any more: a rank may leave.
+    /// No rank waits for an answer any more, so the receiver may leave.
     Leave,
-    /// A sign of life.
+    /// A heartbeat.
     Beat,
-    /// A rank that sends asks how much there is to do.
+    /// A rank that has work to send asks for the receiver's load.
     Probe,
-    /// So much: nothing, or what runs and the tasks that wait; the most if none may be sent.
+    /// The load: 0 if the rank is hungry, otherwise 1 plus its surplus; `u64::MAX` if no work may
+    /// be sent to it.
     Load(u64),
 }
 
 impl<W> Message<W> {
-    /// Its name.
+    /// Returns the name of the variant.
     pub fn name(&self) -> &'static str {
         match self {
             Message::Hello { .. } => "Hello",
@@ -83,7 +83,7 @@ impl<W> Message<W> {
         }
     }
 
-    /// The same message with its tasks in another form.
+    /// Converts the tasks of the message with `form`.
     ///
     /// ```
     /// use locksley_policy::rank::Message;
@@ -126,22 +126,23 @@ impl<W> Message<W> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// The number of the wave.
+    /// Number of the wave.
     pub wave: u32,
-    /// `Work` messages sent minus those received.
+    /// Number of `Work` messages sent minus those received.
     pub balance: i64,
     /// Set if one of the ranks has received work since it passed its last token.
     pub black: bool,
 }
 
 impl Token {
-    /// Returns `true` if all work is done, given that it is the token of all ranks.
+    /// Returns `true` if the token proves that all work is done, given that it is the token of all
+    /// ranks.
     pub fn is_clean(&self) -> bool {
         self.balance == 0 && !self.black
     }
 }
 
-/// The tasks of a process: what a rank steals for, and gives from.
+/// The tasks of a process, for which its rank steals and from which it gives.
 ///
 /// ```
 /// use locksley_policy::rank::Store;
@@ -184,33 +185,33 @@ impl Token {
 /// assert_eq!((busy.surplus(), idle.surplus()), (1, 1));
 /// ```
 pub trait Store {
-    /// Some tasks, ready to travel.
+    /// Tasks in the form in which they are sent.
     type Work;
 
-    /// How many tasks wait that could be given. Those that idle workers here are about to take are
-    /// better left out: tasks that are always handed on are never run. It may be out of date at
-    /// once.
+    /// Returns the number of waiting tasks that could be given away. It is better to leave out
+    /// those that idle workers here are about to take: tasks that are passed on again and again are
+    /// never run. The result may be out of date at once.
     fn surplus(&self) -> usize;
 
-    /// Returns `true` if nothing runs or waits here, and nothing will until something is
-    /// [taken](Store::take). Must not be wrong: on this rests that no rank leaves while there is
-    /// work.
+    /// Returns `true` if no task runs or waits here, and none will until tasks are
+    /// [taken](Store::take). It must never be wrong: that no rank leaves while there is work rests
+    /// on it.
     fn is_passive(&self) -> bool;
 
-    /// Returns `true` if more could be done here at the same time: by default if it is passive. A
-    /// process may well ask a little sooner.
+    /// Returns `true` if the process could run more tasks at the same time: by default if it is
+    /// passive. A process may ask a little sooner.
     fn is_hungry(&self) -> bool {
         self.is_passive()
     }
 
-    /// Gives up to so many tasks away, those first that have waited longest. A passive store has
+    /// Gives up to `at_most` tasks away, those first that have waited longest. A passive store has
     /// none.
     fn give(&mut self, at_most: usize) -> Option<Self::Work>;
 
-    /// Takes tasks in.
+    /// Adds tasks to the store.
     fn take(&mut self, work: Self::Work);
 
-    /// How many tasks these are.
+    /// Returns the number of tasks in `work`.
     fn size(work: &Self::Work) -> usize;
 }
 
@@ -226,23 +227,23 @@ pub trait Store {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counts {
-    /// Requests that it sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// Requests of its own that were answered with work.
+    /// Number of requests sent that were answered with work.
     pub successes: u64,
-    /// Messages with work that it sent.
+    /// Number of messages with work sent.
     pub gifts: u64,
-    /// Tasks in these.
+    /// Number of tasks sent.
     pub given: u64,
-    /// Tasks that it received.
+    /// Number of tasks received.
     pub taken: u64,
-    /// Messages with work that it sent unasked: to ranks that it had remembered, or had chosen.
+    /// Number of messages with work sent unasked: to remembered ranks, or to chosen ones.
     pub lifeline_gifts: u64,
-    /// Ranks that it asked how much they have to do.
+    /// Number of probes sent.
     pub probes: u64,
-    /// Tokens that it passed on.
+    /// Number of tokens passed on.
     pub tokens: u64,
-    /// Signs of life that it sent.
+    /// Number of heartbeats sent.
     pub beats: u64,
 }
 
@@ -260,7 +261,7 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// When a rank wants to be woken.
+/// When a rank needs its next [`step`](super::Rank::step).
 ///
 /// ```
 /// use locksley_policy::rank::Next;
@@ -269,13 +270,13 @@ impl std::ops::AddAssign for Counts {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At this time at the latest, in nanoseconds.
+    /// At this time, in nanoseconds, at the latest.
     At(u64),
     /// Never: all work is done, and every message that was sent to this rank has been received.
     Done,
 }
 
-/// Why a job cannot go on. There is no way back: the rank that sees it ends the whole job.
+/// Why a job cannot go on. It is not recoverable: the rank that sees it ends the whole job.
 ///
 /// ```
 /// use locksley_policy::rank::Trouble;
@@ -290,19 +291,19 @@ pub enum Trouble {
     OtherBuild {
         /// The rank.
         rank: usize,
-        /// Its build.
+        /// The build of that rank.
         theirs: u64,
         /// The build of this rank.
         ours: u64,
     },
-    /// A rank has not been heard of for too long, or does not answer.
+    /// A rank has been silent for too long, or does not answer.
     Silent {
         /// The rank.
         rank: usize,
-        /// For how long, in nanoseconds.
+        /// Duration of the silence, in nanoseconds.
         for_ns: u64,
     },
-    /// A rank said what it cannot say if it follows the protocol.
+    /// A rank sent a message that the protocol does not allow at this point.
     Unexpected {
         /// The rank.
         rank: usize,

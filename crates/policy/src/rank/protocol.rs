@@ -1,4 +1,4 @@
-//! How ranks balance their loads, as a text.
+//! The parameters of the protocol between ranks, and their text form.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use crate::sharing::Target;
 use crate::text::{ParseError, Reader, TextForm, Writer};
 use crate::victims::Victims;
 
-/// How ranks balance their loads. All ranks of a job have the same.
+/// How ranks balance their loads. All ranks of a job must have the same parameters.
 ///
-/// | text | ranks out of work |
+/// | text | what ranks out of work do |
 /// |---|---|
 /// | `uniform` | ask any rank, and wait longer after each failure |
-/// | `nearest:theta_r=0.75` | ask near ones more often, see [`Victims`] |
-/// | `lifelines`, `nearest:lifelines,w=4` | fall silent after `w` failures, see [`Lifelines`] |
-/// | `sending:threshold,l_p=3` | ask none: those that have work send some, see [`Target`] |
+/// | `nearest:theta_r=0.75` | ask nearer ranks more often, see [`Victims`] |
+/// | `lifelines`, `nearest:lifelines,w=4` | ask lifelines after `w` failures, then fall silent, see [`Lifelines`] |
+/// | `sending:threshold,l_p=3` | ask no rank: ranks that have work send some, see [`Target`] |
 ///
-/// Behind that may stand `amount`, `floor`, `batch`, `backoff`, `beat` and `patience`.
+/// This may be followed by `amount`, `floor`, `batch`, `backoff`, `beat` and `patience`.
 ///
 /// ```
 /// use locksley_policy::rank::Protocol;
@@ -36,35 +36,37 @@ use crate::victims::Victims;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Protocol {
-    /// Whom a rank asks that has run out of work.
+    /// How a rank that has run out of work chooses a victim.
     pub victims: Victims,
     /// How much of its surplus a rank gives.
     pub amount: Amount,
-    /// It keeps so many waiting tasks for its own workers. At 0, all rests on what a store calls
-    /// its [surplus](super::Store::surplus).
+    /// Number of waiting tasks that a rank keeps for its own workers. At 0, only what a store
+    /// counts as its [surplus](super::Store::surplus) protects them.
     pub floor: usize,
-    /// A message has at most so many tasks.
+    /// Largest number of tasks in a message.
     pub batch: usize,
-    /// Whether and when a rank falls silent.
+    /// The lifelines, if ranks out of work are to fall silent.
     pub lifelines: Option<Lifelines>,
-    /// To whom a rank sends that has more than its floor. If it does, no rank asks for work.
+    /// How a rank that has more than its floor chooses a rank to send work to. If set, no rank asks
+    /// for work.
     pub sending: Option<Target>,
-    /// How long a rank waits after a failure before it asks again, in nanoseconds: at first, and at
-    /// most. With lifelines it does not wait, since it soon gives up.
+    /// Time that a rank waits after a failure before it asks again, in nanoseconds: the first, and
+    /// the longest. With lifelines a rank does not wait, since it soon stops asking.
     pub backoff: (u64, u64),
-    /// How often a rank sends a sign of life, in nanoseconds.
+    /// Interval between heartbeats, in nanoseconds.
     pub beat: u64,
-    /// After so many nanoseconds of silence a rank is taken for dead. At least four beats.
+    /// Time of silence after which a rank counts as dead, in nanoseconds. Heartbeats are sent at
+    /// least four times as often.
     pub patience: u64,
 }
 
 impl Default for Protocol {
-    /// Half of the surplus of any rank. The floor and the batch are those of UTS on MPI (Dinan et
-    /// al., "Dynamic load balancing of unbalanced computations using message passing"), to an order
-    /// of magnitude; the first wait is about a round trip over TCP; and the patience leaves room
-    /// for a machine that swaps or hangs for ten seconds, since a job of hours should survive that.
-    /// A process that ends is seen at once by its parent; patience is for hosts and links that
-    /// fail, and processes that hang.
+    /// Asks random ranks for half of their surplus. The floor and the batch are those of UTS on MPI
+    /// (Dinan et al., "Dynamic load balancing of unbalanced computations using message passing"),
+    /// to an order of magnitude. The first wait is about a round trip over TCP. The patience leaves
+    /// room for a machine that swaps or hangs for ten seconds, since a job of hours should survive
+    /// that. A process that ends is noticed at once by its parent; patience is for hosts and links
+    /// that fail, and processes that hang.
     fn default() -> Protocol {
         Protocol {
             victims: Victims::Uniform,
@@ -81,7 +83,7 @@ impl Default for Protocol {
 }
 
 impl Protocol {
-    /// Reads what stands behind the kind of balancing.
+    /// Reads the parts after the kind of balancing.
     fn read_rest(
         reader: &mut Reader<'_>,
         victims: Victims,
@@ -114,7 +116,8 @@ impl Protocol {
         })
     }
 
-    /// How many tasks of a surplus a rank gives if `requests` ranks have asked for some.
+    /// Returns how many tasks of a surplus a rank gives to one of `requests` ranks that have asked
+    /// for some.
     ///
     /// ```
     /// use locksley_policy::rank::Protocol;

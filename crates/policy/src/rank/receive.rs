@@ -1,4 +1,4 @@
-//! What a rank does about what comes.
+//! How a rank handles incoming messages.
 
 use super::message::{Message, Store, Trouble};
 use super::{Out, Phase, Rank, parent};
@@ -7,7 +7,7 @@ use crate::random::Source;
 use crate::view::View;
 
 impl<V: View> Rank<V> {
-    /// Takes a message in, and answers it.
+    /// Handles a message from rank `from`, and puts the answers into `out`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<V: View> Rank<V> {
         Ok(())
     }
 
-    /// The first thing that happens here.
+    /// Starts the rank at its first message or step: starts the heartbeats and greets the parent.
     pub(super) fn begin<W>(&mut self, now: u64, out: &mut Out<W>) {
         if self.phase > Phase::Fresh {
             return;
@@ -80,7 +80,7 @@ impl<V: View> Rank<V> {
         let from_child = parent(self.me) != Some(from);
         if build != self.build {
             if from_child {
-                // It shall know, too.
+                // Tells the child our build, so that it fails too.
                 out.push((from, hello()));
             }
             return Err(Trouble::OtherBuild {
@@ -104,7 +104,7 @@ impl<V: View> Rank<V> {
         Ok(())
     }
 
-    /// Another rank asks for work.
+    /// Answers a request for work, or remembers the thief if it asks on a lifeline.
     fn answer<S: Store>(
         &mut self,
         thief: usize,
@@ -122,7 +122,8 @@ impl<V: View> Rank<V> {
         }
     }
 
-    /// Gives a rank its share, if there is anything to share among so many.
+    /// Gives a rank its share of the surplus, which is divided among `requests` ranks and this one.
+    /// Returns `false` if it gave nothing.
     pub(super) fn give<S: Store>(
         &mut self,
         to: usize,
@@ -151,7 +152,7 @@ impl<V: View> Rank<V> {
         self.request.is_some_and(|request| request.victim == victim)
     }
 
-    /// Returns `true` if work may come from this rank.
+    /// Returns `true` if the protocol allows `from` to send work to this rank.
     fn may_bring(&self, from: usize, lifeline: bool) -> bool {
         let asked = if lifeline {
             self.lines.contains(&from) || self.protocol.sending.is_some()
@@ -173,7 +174,7 @@ impl<V: View> Rank<V> {
         store.take(tasks);
     }
 
-    /// A request was in vain.
+    /// Notes that a request has failed.
     fn fail(&mut self, now: u64, victim: usize) {
         self.request = None;
         self.memory.tried(victim, Outcome::Empty);
@@ -186,7 +187,7 @@ impl<V: View> Rank<V> {
         self.failures = self.failures.saturating_add(1);
         if self.protocol.lifelines.is_none() {
             let longest = least.saturating_mul(1 << doublings).min(most.max(least));
-            // Not all at the same time.
+            // Randomised, so that the ranks do not all ask at the same time.
             let spread = self.random.below(longest as usize / 2 + 1) as u64;
             self.next_try = now.saturating_add(longest - spread);
         }

@@ -1,21 +1,21 @@
-//! Termination: Safra's algorithm, in waves over a tree.
+//! Termination detection: Safra's algorithm, in waves over a tree.
 //!
-//! See [`rank`](super) for what it does and why it is right.
+//! See [`rank`](super) for the algorithm and its proof.
 
 use super::message::Token;
 
 /// A rank's part in the detection of termination.
 #[derive(Clone, Debug)]
 pub(super) struct Safra {
-    /// `Work` messages sent minus those received, since the beginning.
+    /// Number of `Work` messages sent minus those received, since the beginning.
     pub(super) balance: i64,
     /// Set if work has been received since the last token was passed.
     pub(super) black: bool,
-    /// How many children the rank has.
+    /// Number of children of the rank.
     children: usize,
-    /// How many of them have reported in this wave.
+    /// Number of children that have reported in this wave.
     reported: usize,
-    /// What they reported. Its number is that of the wave.
+    /// Sum of the children's reports. Its `wave` is the current one.
     gathered: Token,
     /// Set if this rank has passed its token in this wave.
     passed: bool,
@@ -33,19 +33,19 @@ impl Safra {
         }
     }
 
-    /// Work is sent.
+    /// Notes that work is sent.
     pub(super) fn sent(&mut self) {
         self.balance += 1;
     }
 
-    /// Work is received: perhaps by a rank that the wave has passed, so the wave must not be
-    /// trusted.
+    /// Notes that work is received. The wave may have passed this rank already and must not be
+    /// trusted, so the rank turns black.
     pub(super) fn received(&mut self) {
         self.balance -= 1;
         self.black = true;
     }
 
-    /// Takes in a child's report. Returns `false` if there can be none.
+    /// Adds a child's report. Returns `false` if no report is expected.
     pub(super) fn gather(&mut self, token: Token) -> bool {
         if token.wave != self.gathered.wave || self.reported == self.children || self.passed {
             return false;
@@ -56,8 +56,8 @@ impl Safra {
         true
     }
 
-    /// The token of this rank's subtree, once in each wave: when all children have reported and, as
-    /// the caller has made sure of, the rank is passive.
+    /// Returns the token of this rank's subtree, once in each wave: when all children have reported
+    /// and the rank is passive. The caller has checked the latter.
     pub(super) fn pass(&mut self) -> Option<Token> {
         if self.passed || self.reported < self.children {
             return None;
@@ -71,7 +71,8 @@ impl Safra {
         })
     }
 
-    /// Begins the next wave. Returns `false` if it may not begin.
+    /// Begins the next wave. Returns `false` if this rank has not passed its token in the current
+    /// one.
     pub(super) fn again(&mut self) -> bool {
         if !self.passed {
             return false;

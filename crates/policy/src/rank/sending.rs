@@ -1,38 +1,38 @@
-//! Ranks that send: the load sharing of Eager, Lazowska and Zahorjan between processes ("Adaptive
-//! Load Sharing in Homogeneous Distributed Systems"; Rito's thesis, section 2.4.4).
+//! Ranks that send work: the load sharing of Eager, Lazowska and Zahorjan between processes
+//! ("Adaptive Load Sharing in Homogeneous Distributed Systems"; Rito's thesis, section 2.4.4).
 //!
-//! A rank that has more than its floor sends its share to another one, and no rank asks for work.
-//! Which one is decided by a [`Target`]: any (`random`); the first of up to L_p that has less than
-//! a threshold (`threshold`); the one that has least of L_p (`shortest`), if that is less than it
-//! has itself. It probes one after the other, by messages. After probes in vain it waits, longer
-//! each time, as a thief does between requests.
+//! A rank that has more than its floor sends a share to another rank, and no rank asks for work. A
+//! [`Target`] decides which rank gets it: any (`random`); the first of up to L_p whose load is
+//! below a threshold (`threshold`); the one of L_p with the smallest load, if that is less than the
+//! sender's own (`shortest`). The sender probes one rank after the other, by messages. If all
+//! probes fail it waits, longer each time, as a thief does between requests.
 //!
 //! **Deviations from the paper.** A share has as many tasks as a thief would get, since a message
-//! costs more than a task. Under `random` the receiver is probed too, once: a rank that has not
-//! been greeted by its parent must not get tasks of what may be another build.
+//! costs more than a task. Under `random` the receiver is probed too, once: a rank that its parent
+//! has not greeted must not get tasks, since they may be of another build.
 //!
-//! **Termination.** A probe and its answer carry no work, so that Safra's algorithm need not count
-//! them. A rank says Bye only when no probe of its own is under way, and answers those of others
-//! until it leaves.
+//! **Termination.** A probe and its answer carry no work, so Safra's algorithm need not count them.
+//! A rank says Bye only when no probe of its own is under way, and answers those of others until it
+//! leaves.
 
 use super::message::{Message, Store};
 use super::{Out, Phase, Rank};
 use crate::sharing::Target;
 use crate::view::{View, other};
 
-/// Probes under way.
+/// A search for a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probing {
-    /// Whom it has probed last.
+    /// The rank that was probed last.
     pub(super) rank: usize,
     pub(super) since: u64,
-    /// How many more it may probe.
+    /// Number of further probes allowed.
     left: u32,
-    /// The one that has least so far, and how much.
+    /// The rank with the smallest load so far, and that load.
     best: Option<(usize, u64)>,
 }
 
-/// What a rank has to do: nothing, or what runs and what waits.
+/// Returns the load of a rank: 0 if it is hungry, otherwise one for what runs plus its surplus.
 fn load<S: Store>(store: &S) -> u64 {
     if store.is_hungry() {
         0
@@ -42,14 +42,14 @@ fn load<S: Store>(store: &S) -> u64 {
 }
 
 impl<V: View> Rank<V> {
-    /// Returns `true` if a [`step`](Rank::step) is due as soon as there is surplus: a rank is
-    /// remembered, or this one sends.
+    /// Returns `true` if a [`step`](Rank::step) is due as soon as there is surplus: another rank is
+    /// remembered, or this one sends work.
     pub fn gives_surplus(&self) -> bool {
         let sends = self.protocol.sending.is_some() && self.probing.is_none();
         self.remembered() > 0 || sends && self.view.count() > 1
     }
 
-    /// Begins to look for a receiver, if there is something to send.
+    /// Starts to look for a receiver, if there is work to send.
     pub(super) fn send<S: Store>(&mut self, now: u64, store: &S, out: &mut Out<S::Work>) {
         let Some(target) = self.protocol.sending else {
             return;
@@ -79,7 +79,7 @@ impl<V: View> Rank<V> {
         out.push((rank, Message::Probe));
     }
 
-    /// Another rank wants to know how much there is to do here.
+    /// Answers a probe.
     pub(super) fn answer_probe<S: Store>(&self, from: usize, store: &S, out: &mut Out<S::Work>) {
         let load = if self.phase == Phase::Working {
             load(store)
@@ -89,12 +89,12 @@ impl<V: View> Rank<V> {
         out.push((from, Message::Load(load)));
     }
 
-    /// Returns `true` if an answer to a probe may come from this rank.
+    /// Returns `true` if this rank waits for `rank` to answer a probe.
     pub(super) fn probes(&self, rank: usize) -> bool {
         self.probing.is_some_and(|probing| probing.rank == rank)
     }
 
-    /// A rank that was probed has this much to do.
+    /// Handles the answer to a probe: the load of the probed rank.
     pub(super) fn learn<S: Store>(
         &mut self,
         now: u64,
@@ -117,7 +117,7 @@ impl<V: View> Rank<V> {
             Target::Random | Target::SpreadBack => true,
         };
         let chosen = best.filter(|&(_, load)| fits(load));
-        // The first below the threshold will do; the shortest is known when all have answered.
+        // `threshold` takes the first rank below it; `shortest` needs all answers.
         let waits = matches!(target, Target::Shortest { .. }) || chosen.is_none();
         if waits && probing.left > 0 && self.phase == Phase::Working {
             return self.probe(now, probing.left, best, out);

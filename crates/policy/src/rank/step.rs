@@ -1,4 +1,4 @@
-//! What a rank does of its own accord.
+//! What a rank does without having received a message.
 
 use super::lifelines::Lifelines;
 use super::message::{Message, Next, Store, Trouble};
@@ -8,9 +8,9 @@ use crate::balancer::Seeker;
 use crate::view::View;
 
 impl<V: View> Rank<V> {
-    /// Does what is due: to be called after messages were received, when the store has become
-    /// passive or hungry, when it has surplus and a rank is [remembered](Rank::remembered), and at
-    /// the time that the last step named.
+    /// Does what is due, and returns when to call this next. To be called after messages were
+    /// received, when the store has become passive or hungry, when it has surplus and a rank is
+    /// [remembered](Rank::remembered), and at the time that the last step returned.
     ///
     /// # Errors
     ///
@@ -53,12 +53,12 @@ impl<V: View> Rank<V> {
         }))
     }
 
-    /// Returns `true` if the rank is to ask another one for work.
+    /// Returns `true` if the rank should ask another one for work.
     fn seeks<S: Store>(&self, store: &S) -> bool {
         self.protocol.sending.is_none() && self.request.is_none() && store.is_hungry()
     }
 
-    /// Looks whether the neighbours are alive, and lets them know that this rank is.
+    /// Checks that the neighbours are alive, and sends heartbeats.
     fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
         if let Some(slept) = self.heartbeat.wake(now) {
             let later = |since: &mut u64| *since = since.saturating_add(slept).min(now);
@@ -80,7 +80,7 @@ impl<V: View> Rank<V> {
             return Err(trouble);
         }
         if self.heartbeat.beats(now) {
-            // After its Bye a rank is not watched by its parent any more.
+            // A rank's parent does not watch it after its Bye.
             let up = parent(self.me).filter(|_| self.phase < Phase::Closing);
             let before = out.len();
             out.extend(up.map(|parent| (parent, Message::Beat)));
@@ -90,7 +90,7 @@ impl<V: View> Rank<V> {
         Ok(())
     }
 
-    /// Those who are remembered get their shares.
+    /// Gives remembered ranks their shares.
     fn serve<S: Store>(&mut self, store: &mut S, out: &mut Out<S::Work>) {
         while let Some(&rank) = self.remembered.front() {
             if !self.give(rank, self.remembered.len(), true, store, out) {
@@ -100,7 +100,8 @@ impl<V: View> Rank<V> {
         }
     }
 
-    /// Returns `true` if it has asked all that it asks, and waits for one of them to remember it.
+    /// Returns `true` if the rank has asked all of its lifelines, and waits for one of them to send
+    /// work.
     fn rests(&self) -> bool {
         let lifelines = self.protocol.lifelines;
         lifelines.is_some_and(|lines| {
@@ -109,7 +110,7 @@ impl<V: View> Rank<V> {
         })
     }
 
-    /// Which lifeline is next, if it is time for lifelines.
+    /// Returns the index of the next lifeline to ask, if it is time for lifelines.
     fn line(&self, lifelines: Lifelines) -> Option<usize> {
         self.failures
             .checked_sub(lifelines.w)
@@ -142,7 +143,7 @@ impl<V: View> Rank<V> {
         out.push((victim, Message::Steal { lifeline }));
     }
 
-    /// Passes the token of this rank's subtree on, if it is time for that. The store is passive.
+    /// Passes on the token of this rank's subtree, if it is due. The store is passive.
     fn pass<W>(&mut self, out: &mut Out<W>) {
         let Some(token) = self.safra.pass() else {
             return;
@@ -158,14 +159,14 @@ impl<V: View> Rank<V> {
         }
     }
 
-    /// All work is done.
+    /// Starts the end phase: all work is done.
     pub(super) fn end<W>(&mut self, out: &mut Out<W>) {
         self.phase = Phase::Ending;
         self.remembered.clear();
         self.to_children(out, || Message::Done);
     }
 
-    /// Says Bye, if there is nothing more to wait for.
+    /// Says Bye, if there is no answer and no child to wait for.
     fn close<W>(&mut self, out: &mut Out<W>) {
         if self.request.is_some() || self.probing.is_some() || self.byes < self.children().len() {
             return;

@@ -6,7 +6,7 @@ use crate::view::{Blind, Nest};
 
 const DRAWS: usize = 60_000;
 
-/// How often each processor is chosen, and last how often none is.
+/// Counts how often each processor is chosen; the last entry counts `None`.
 fn counts<V: View + ?Sized>(victims: Victims, seeker: Seeker, view: &V) -> Vec<usize> {
     let mut random = Random::new(23, 5);
     let mut counts = vec![0; view.count() + 1];
@@ -28,8 +28,8 @@ fn theta(value: f64) -> Theta {
     Theta::new(value).unwrap()
 }
 
-/// The distribution over six processors and none for a thief 2 that goes to `favourite` with
-/// probability theta.
+/// Returns the distribution over six processors and none (index 6) for thief 2, which goes to
+/// `favourite` with probability theta.
 fn favouring(favourite: usize, theta: f64) -> [f64; 7] {
     let mut expected = [(1.0 - theta) / 5.0; 7];
     (expected[2], expected[6]) = (0.0, 0.0);
@@ -57,7 +57,7 @@ fn steal_back_goes_to_the_last_thief() {
     let victims = Victims::StealBack { theta: theta(0.6) };
     let found = counts(victims, seeker(2), &Blind(6));
     assert!(distributed(&found, &favouring(3, 0.6)), "{found:?}");
-    // Never robbed: line 11.
+    // No thief has stolen from it: line 11.
     let stranger = Seeker {
         me: 2,
         memory: Memory::default(),
@@ -111,8 +111,8 @@ fn without_distances_nearest_is_uniform() {
     assert!(distributed(&found, &favouring(0, 0.0)), "{found:?}");
 }
 
-/// Of two that are drawn from five the longest wins, so that number k from below in the order of
-/// lengths wins with (k - 1) of ten pairs.
+/// The longer of two victims drawn from five wins, so the victim with rank k by length, counted
+/// from the shortest, wins in (k - 1) of ten pairs.
 #[test]
 fn longest_is_the_longest_of_those_probed() {
     let loads: &[u32] = &[1, 2, 99, 3, 4, 5];
@@ -132,8 +132,8 @@ fn longest_is_the_longest_of_those_probed() {
     );
 }
 
-/// What the thesis's bound rests on: every other processor is tried with probability at least
-/// (1 - theta_r)/P.
+/// The thesis's bound rests on this: every other processor is tried with probability at least (1 -
+/// theta_r)/P.
 #[test]
 fn no_processor_is_forgotten() {
     let loads: &[u32] = &[9, 1, 0, 0, 70, 0, 3, 0];
@@ -159,7 +159,7 @@ fn no_other_processor_or_none_at_all() {
             let chosen = victims.choose(seeker(0), &Blind(count), &mut random);
             assert_eq!(chosen, None, "{victims} of {count}");
         }
-        // Its last thief and victim have gone.
+        // Its last thief and victim no longer exist.
         for _ in 0..100 {
             let chosen = victims.choose(seeker(0), &Blind(2), &mut random);
             assert!(
@@ -213,7 +213,7 @@ fn a_balancer_that_names_nonsense_does_no_harm() {
     }
 }
 
-/// A simulator keeps a million of these.
+/// A simulator keeps a million of these values.
 #[test]
 fn little_is_remembered() {
     assert_eq!(size_of::<Memory>(), 8);

@@ -1,5 +1,5 @@
-//! Sequences of operations by one thread on the channels, against a `VecDeque`: a buffer, a matrix
-//! of buffers, a mailbox.
+//! Sequences of operations by one thread on the channels (a buffer, a matrix of buffers, a
+//! mailbox), compared with a `VecDeque`.
 #![no_main]
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
-//! Sequences of operations by one thread on every deque, against a `VecDeque`.
+//! Sequences of operations by one thread on every deque, compared with a `VecDeque`.
 //!
-//! The first byte says where the indices start, the second which deque; each further byte is an
+//! The first byte selects the first index, the second the deque; each further byte is an
 //! operation. Items are small numbers with some zeros among them, which look like empty slots.
 #![no_main]
 
@@ -11,11 +11,11 @@ use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::steal_half::extended;
 use locksley_queue::{Owner, Steal, StealBatch, Thief, abp, chase_lev, split};
 
-/// What a deque may do that a `VecDeque` does not.
+/// Properties in which a deque differs from a `VecDeque`.
 struct Traits {
-    /// The most items, unless it grows.
+    /// The largest number of items, unless the deque grows.
     most: usize,
-    /// Whether thefts use up room until the owner finds the deque empty.
+    /// Set if thefts use up room until the owner finds the deque empty.
     drifts: bool,
 }
 
@@ -24,8 +24,8 @@ const GROWS: Traits = Traits {
     drifts: false,
 };
 
-/// Runs the operations. `extra` does what is special about the deque, for operations of four and
-/// more, and returns how many of the oldest items it has taken and how many there may be private.
+/// Runs the operations. `extra` runs the operations (6 and 7) that only this deque has, and updates
+/// the model.
 fn run<D: Owner<Item = usize>>(
     mut deque: D,
     traits: Traits,
@@ -73,8 +73,8 @@ fn run<D: Owner<Item = usize>>(
 
 fn nothing<D: Owner>(_: &mut D, _: &D::Thief, _: u8, _: &mut VecDeque<usize>) {}
 
-/// Operations on a split deque, with take-backs. What is in the deque beside the model's items are
-/// holes, so lengths are bounds, and a thief that finds a hole alone is told to try again.
+/// Runs operations on a split deque, with take-backs. The deque may hold holes besides the model's
+/// items, so its lengths are upper bounds, and a thief that finds only holes is told to retry.
 fn run_split(mut deque: split::Deque<usize>, operations: &[u8]) {
     let thief = deque.thief();
     let (mut model, mut tokens) = (VecDeque::new(), Vec::new());
@@ -128,7 +128,7 @@ fuzz_target!(|data: &[u8]| {
     let [start, which, operations @ ..] = data else {
         return;
     };
-    // Near the end of the indices, or not.
+    // Near the end of the indices, or at their beginning.
     let start = if start % 2 == 0 {
         u64::from(*start)
     } else {
@@ -191,7 +191,7 @@ fuzz_target!(|data: &[u8]| {
                 }
             });
         }
-        // The 40 bits of its top that are in one word with the length wrap round soon, or not.
+        // The 40 bits of top that share a word with the length wrap around soon, or not.
         _ => run_split(
             split::Deque::starting_at(capacity, start % (1 << 43)),
             operations,

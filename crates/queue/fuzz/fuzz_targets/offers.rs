@@ -1,11 +1,11 @@
 //! Sequences of operations by one thread on the entries of a worker: each item is taken once, by
-//! the one who may, and an offer that is void stays void.
+//! the donee or the popper, and a void offer stays void.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
 
-/// An entry as it should be.
+/// Expected state of an entry.
 struct Model {
     entry: EntryRef,
     item: usize,

@@ -14,7 +14,7 @@ fn an_age_keeps_its_parts_apart() {
     }
 }
 
-/// A thief that was held up for 2^32 resets must fail, so the ages must differ.
+/// A thief that was suspended for 2^32 resets must fail, so the ages must differ.
 #[test]
 fn the_tag_has_all_bits_that_the_capacity_leaves() {
     for (capacity, width) in [(1, 63), (2, 62), (1024, 53), (MAX_CAPACITY, 32)] {

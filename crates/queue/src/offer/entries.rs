@@ -5,9 +5,9 @@
 //!   thieves' frees:    returned -> 3 -> 0       (a stack; the owner takes the whole of it at once)
 //! ```
 //!
-//! A thief that has acquired an entry pushes the slot on `returned`; the owner, when its own list
-//! is empty, takes all that is there with one swap. Single slots are not popped from `returned`, so
-//! it has no ABA.
+//! A thief that has acquired an entry pushes the slot on `returned`. When the owner's own list is
+//! empty, it takes the whole of `returned` with one swap. Single slots are not popped from
+//! `returned`, so there is no ABA problem.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -19,9 +19,9 @@
 //! | E6 | accept: compare-and-swap, success | Release | E4 | as E4 | `donee_thief_and_owner` |
 //! | E7 | a thief's free: compare-and-swap of `returned`, success | Release | E1 | as E1 | `freed_slots_come_back` |
 //!
-//! Words and items are otherwise accessed Relaxed. Between the owner and the thief who has the
-//! `EntryRef`, the deque that it came through orders everything; a late donee may read anything,
-//! and then its compare-and-swap fails.
+//! Words and items are otherwise accessed Relaxed. Between the owner and the thief that has the
+//! `EntryRef`, the deque through which it passed orders the accesses. A late donee may read any
+//! value, and then its compare-and-swap fails.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -47,31 +47,31 @@ const END: usize = 0;
 /// Aligned so that an entry lies in one cache line.
 #[repr(align(32))]
 struct Entry {
-    /// `OWNED` unless an item is in it that was not taken.
+    /// Has `OWNED` set unless the entry holds an item that was not taken.
     word: AtomicU64,
     item: AtomicPtr<()>,
-    /// A link of the owner's free list or of `returned`. Touched by who has freed the slot, until
-    /// the list goes to the owner.
+    /// A link of the owner's free list or of `returned`. Accessed by the thread that has freed the
+    /// slot, until the owner takes the list.
     next: AtomicUsize,
-    /// Of donees, by the word that they saw.
+    /// Trace of the donees, by the word that they saw.
     trace: Trace,
 }
 
 struct Shared<T: Word> {
     entries: Box<[Entry]>,
     stack: Stack,
-    /// The slots that thieves have freed. Written by thieves, emptied by the owner.
+    /// The list of slots that thieves have freed. Written by thieves, emptied by the owner.
     returned: CachePadded<AtomicUsize>,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an
-// item is only moved out, to one taker.
+// SAFETY: only atomics are shared, and the items' words. Through a shared reference an item is only
+// moved out, by one thread.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
 
 impl<T: Word> Shared<T> {
-    /// For the one who has popped the entry's pointer: takes the item, unless a donee has it.
+    /// For the popper of the entry's pointer: takes the item, unless a donee has it.
     #[inline]
     fn settle(&self, slot: usize) -> Option<T> {
         let entry = &self.entries[slot];
@@ -87,7 +87,7 @@ impl<T: Word> Shared<T> {
                 Ordering::Acquire, // [E4]
             );
             if won.is_err() {
-                // The caller frees the slot, which is rewritten then.
+                // The caller frees the slot, which may then be rewritten.
                 entry.trace.expect(word & !OWNED);
                 return None;
             }
@@ -102,28 +102,30 @@ impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         for entry in &self.entries {
             if entry.word.load(Ordering::Relaxed) & OWNED == 0 {
-                // SAFETY: an item is inside that was not taken, and no thread is left to take it.
+                // SAFETY: the entry holds an item that was not taken, and no thread is left to take
+                // it.
                 drop(unsafe { T::from_word(entry.item.load(Ordering::Relaxed)) });
             }
         }
     }
 }
 
-/// What came of the attempt to have the item of an entry whose pointer one has popped.
+/// Result of an attempt to take the item of an entry whose pointer was popped.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an item that is dropped is a task that never runs"]
 pub enum Acquired<T> {
     /// The item.
     Item(T),
-    /// A donee has it. (For the owner, fetchBottom has failed; for a thief, the steal was in vain.)
+    /// A donee has the item. (For the owner, fetchBottom has failed; for a thief, the steal has
+    /// failed.)
     Ghost,
-    /// The pointer is not of these entries; nothing has happened. Ask the [`Peer`] of
+    /// The pointer is not one of these entries; nothing was changed. Use the [`Peer`] of
     /// [`EntryRef::worker`].
     Foreign(EntryRef),
 }
 
 impl<T> Acquired<T> {
-    /// The item, if there is one.
+    /// Returns the item, if there is one.
     pub fn item(self) -> Option<T> {
         match self {
             Acquired::Item(item) => Some(item),
@@ -140,9 +142,9 @@ impl<T> From<Option<T>> for Acquired<T> {
 
 /// The owner's side of a worker's entries.
 ///
-/// When it and every [`Peer`] of it are gone, the items that were not taken are dropped.
+/// When it and every [`Peer`] of it are dropped, the items that were not taken are dropped.
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::offer::Entries;
@@ -157,17 +159,16 @@ pub struct Entries<T: Word> {
 }
 
 impl<T: Word> Entries<T> {
-    /// The entries of `worker`, in memory for `capacity` of them (at least 1, at most
-    /// [`MAX_ENTRIES`]).
+    /// Creates `capacity` entries of `worker`, clamped to 1..=[`MAX_ENTRIES`].
     ///
     /// # Panics
     ///
-    /// If `worker` is not less than [`MAX_WORKERS`], or if 2^32 `Entries` have been made before.
+    /// If `worker` is not less than [`MAX_WORKERS`], or if 2^32 `Entries` have been created before.
     pub fn new(worker: usize, capacity: usize) -> Self {
         Self::starting_at(worker, capacity, 0)
     }
 
-    /// Entries whose ages start at `start`.
+    /// Creates entries whose ages start at `start`.
     #[doc(hidden)]
     pub fn starting_at(worker: usize, capacity: usize, start: u64) -> Self {
         assert!(
@@ -193,23 +194,23 @@ impl<T: Word> Entries<T> {
         }
     }
 
-    /// A handle for thieves and donees.
+    /// Returns a handle for thieves and donees.
     pub fn peer(&self) -> Peer<T> {
         Peer {
             shared: Arc::clone(&self.shared),
         }
     }
 
-    /// For how many items there is room.
+    /// Returns the number of entries.
     pub fn capacity(&self) -> usize {
         self.shared.entries.len()
     }
 
-    /// Stores an item in an entry, not shared. The pointer is for the deque.
+    /// Stores an item in an entry that is not shared. Returns the pointer, for the deque.
     ///
     /// # Errors
     ///
-    /// If every entry is in use, the item comes back in [`Full`].
+    /// If every entry is in use, returns the item in [`Full`].
     #[inline]
     pub fn store(&mut self, item: T) -> Result<EntryRef, Full<T>> {
         if self.free == END {
@@ -226,7 +227,7 @@ impl<T: Word> Entries<T> {
         Ok(EntryRef::new(self.shared.stack, slot))
     }
 
-    /// Takes over the slots that thieves have freed.
+    /// Moves the slots that thieves have freed to the owner's list.
     #[cold]
     #[inline(never)]
     fn collect_returned(&mut self) {
@@ -235,11 +236,11 @@ impl<T: Word> Entries<T> {
         }
     }
 
-    /// Marks the entry as shared, before its pointer goes into the deque: from now on who pops the
-    /// pointer has to compete with a donee. Gives the offer for a donee's [`State`](super::State)
-    /// or mailbox; the same one when called again.
+    /// Marks the entry as shared, before its pointer is pushed on the deque: from now on the popper
+    /// of the pointer competes with a donee. Returns the offer for a donee's
+    /// [`State`](super::State) or mailbox; the same one when called again.
     ///
-    /// `None` if the entry is not one of these, or if a donee already has its item.
+    /// Returns `None` if the entry is not one of these, or if a donee already has its item.
     #[inline]
     pub fn share(&mut self, entry: &EntryRef) -> Option<Offer> {
         let word = self.own(entry)?.word.load(Ordering::Relaxed);
@@ -254,11 +255,11 @@ impl<T: Word> Entries<T> {
         Some(Offer::new(entry.worker(), entry.slot(), word >> AGE_SHIFT))
     }
 
-    /// Takes `shared` back, if no donee has the item yet, so that who pops the pointer need not
-    /// compete. Returns `true` if the item is private now.
+    /// Clears `shared`, if no donee has the item yet, so that the popper of the pointer need not
+    /// compete. Returns `true` if the item is private afterwards.
     ///
-    /// Offers of the entry made so far are void then, and stay so if the entry is shared again:
-    /// that is another offer.
+    /// Earlier offers of the entry are void then, and stay so if the entry is shared again, which
+    /// makes a new offer.
     #[inline]
     pub fn retract(&mut self, entry: &EntryRef) -> bool {
         let Some(own) = self.own(entry) else {
@@ -275,9 +276,8 @@ impl<T: Word> Entries<T> {
             .is_ok()
     }
 
-    /// Returns `true` if the item that was offered is no longer there for a donee. For the owner,
-    /// who may take it for settled: an offer that is void stays void, until its entry was used
-    /// another 2^30 times.
+    /// Returns `true` if no donee can get the offered item any more. For the owner, for which the
+    /// result is final: a void offer stays void until its entry has been used another 2^30 times.
     #[inline]
     pub fn is_void(&self, offer: Offer) -> bool {
         let Some(entry) = self.shared.entries.get(offer.slot()) else {
@@ -287,8 +287,8 @@ impl<T: Word> Entries<T> {
         word & (SHARED | OWNED) != SHARED || !offer.has_age(word >> AGE_SHIFT)
     }
 
-    /// For the owner who has popped the pointer from its deque: takes the item, unless a donee has
-    /// it, and frees the entry in either case.
+    /// For the owner, which has popped the pointer from its deque: takes the item, unless a donee
+    /// has it, and frees the entry in either case.
     #[inline]
     pub fn acquire(&mut self, entry: EntryRef) -> Acquired<T> {
         if !entry.is_of(self.shared.stack) {
@@ -325,12 +325,12 @@ impl<T: Word> Clone for Peer<T> {
 }
 
 impl<T: Word> Peer<T> {
-    /// Whose entries these are.
+    /// Returns the owner of these entries.
     pub fn worker(&self) -> usize {
         self.shared.stack.worker()
     }
 
-    /// For a thief who has stolen the pointer from the owner's deque: takes the item, unless a
+    /// For a thief, which has stolen the pointer from the owner's deque: takes the item, unless a
     /// donee has it, and frees the entry in either case.
     #[inline]
     pub fn acquire(&self, entry: EntryRef) -> Acquired<T> {
@@ -361,9 +361,9 @@ impl<T: Word> Peer<T> {
             Ordering::Relaxed,
         );
         won.ok()?;
-        // SAFETY: the word, and with it the age, is the one read before the item, so the item is
-        // that of this age; the entry was shared and not owned, and the compare-and-swap has given
-        // the item to this donee alone.
+        // SAFETY: the word, and with it the age, is still the one that was read before the item, so
+        // the item is that of this age; the entry was shared and not owned, and the
+        // compare-and-swap has given the item to this donee alone.
         Some(unsafe { T::from_word(item) })
     }
 
@@ -388,7 +388,7 @@ impl<T: Word> Peer<T> {
     }
 }
 
-/// A number that no other `Entries` of this process has.
+/// Returns a number that no other `Entries` of this process has.
 fn next_number() -> u32 {
     static NEXT: Mutex<u32> = Mutex::new(0);
     let mut next = NEXT

@@ -1,10 +1,10 @@
-//! Aged entries and donation cells: what a worker needs to *offer* work that it does not give away.
+//! Aged entries and donation cells: a worker *offers* a task, and keeps it until it is accepted.
 //!
 //! The Work Stealing and Sharing algorithm (WSS) lets a busy worker, the donor, offer a task to an
 //! idle one, the donee, while the same task stays in the donor's deque for the donor or a thief to
-//! take. So a task sits in an *entry* of the donor's private stack; the deque holds a pointer to
-//! the entry ([`EntryRef`]), the donee's [`State`] cell may hold an [`Offer`] of it, and a
-//! compare-and-swap on the entry decides which of the two gets the task.
+//! take. So a task is stored in an *entry* of the donor's private stack; the deque holds a pointer
+//! to the entry ([`EntryRef`]), the donee's [`State`] cell may hold an [`Offer`] of it, and a
+//! compare-and-swap on the entry decides which side gets the task.
 //!
 //! ```text
 //!    donor                                                        donee
@@ -36,25 +36,24 @@
 //!        `-----  popper has task, no CAS: no other knew of it  ----------------'
 //! ```
 //!
-//! The *popper* is the one who has popped the [`EntryRef`] from the donor's deque: the owner from
-//! the bottom or a thief from the top.
+//! The *popper* is the thread that has taken the [`EntryRef`] out of the donor's deque: the owner
+//! at the bottom or a thief at the top.
 //!
 //! # Invariant
 //!
 //! 1. For each task stored there is one `EntryRef`; it is not `Clone`. Its holder, and no other
 //!    thread, frees the slot.
-//! 2. The task leaves the entry once: with the change of `owned` from 0 to 1, made by the one whose
-//!    compare-and-swap succeeds, or by the popper alone if the entry was not shared.
+//! 2. The task leaves the entry once: with the change of `owned` from 0 to 1, made by the thread
+//!    whose compare-and-swap succeeds, or by the popper alone if the entry was not shared.
 //! 3. Within an age the task does not change and `owned` is never cleared; `store` and `retract`
-//!    raise the age (62 bits: it does not come back). So a compare-and-swap by a late donee, who
-//!    has read an older word, fails, and an offer that was taken back stays void.
-//! 4. Entries live in memory that is an entry for as long as there is a handle: a late donee
-//!    reads an entry, whatever has become of it. The task's word is one atomic word for the same
-//!    reason.
+//!    raise the age (62 bits: it does not recur). So a compare-and-swap by a late donee, which has
+//!    read an older word, fails, and an offer that was taken back stays void.
+//! 4. The memory of an entry stays an entry for as long as there is a handle: a late donee reads an
+//!    entry, in whatever state it is. The task's word is one atomic word for the same reason.
 //!
 //! An offer carries only 30 bits of the age. That is enough, because a donee's compare-and-swap is
-//! on the whole word: if after 2^30 reuses an old offer happens to fit again, it fits a *shared*
-//! entry, whose task the donee may well have.
+//! on the whole word: if after 2^30 reuses an old offer happens to match again, it matches a
+//! *shared* entry, whose task the donee may have.
 //!
 //! # Operations
 //!
@@ -65,7 +64,7 @@
 //! | `donee.state = IDLE`, L37 | [`State::is_idle`] |
 //! | `donee.state <- pointer`, L38 | [`State::offer`] |
 //! | `shared <- FALSE`, L41 | [`Entries::retract`] |
-//! | whether the task of an offer has left (not in the thesis) | [`Entries::is_void`] |
+//! | check whether the task of an offer was taken (not in the thesis) | [`Entries::is_void`] |
 //! | assign by the owner and `stack.pop`, L54-55 | [`Entries::acquire`] |
 //! | assign by a thief, L77 | [`Peer::acquire`] |
 //! | look at one's own state, L97-98 | [`State::take`] |
@@ -110,30 +109,31 @@
 //! # Theorem
 //!
 //! Each task is assigned exactly once. Every operation takes a constant number of steps, except
-//! that a thief's freeing repeats its compare-and-swap when another thief's comes first. With an
-//! expected constant number of steal attempts between spreads, WSS runs a computation in expected
-//! time `O(T1/P + Tinf)` (Rito's thesis, section 6.1.4). Its Theorem 6.7 does not account for the
-//! *ghosts*: pointers in the donor's deque whose task a donee has accepted have no potential, and
-//! stealing one is an idle iteration without a drop of the potential. [`Acquired::Ghost`] lets the
-//! scheduler count them; there are at most as many as accepted offers.
+//! that a thief that frees an entry repeats its compare-and-swap if another thief's came first.
+//! With an expected constant number of steal attempts between spreads, WSS runs a computation in
+//! expected time `O(T1/P + Tinf)` (Rito's thesis, section 6.1.4). Its Theorem 6.7 does not account
+//! for the *ghosts*: pointers in the donor's deque whose task a donee has accepted have no
+//! potential, and stealing one is an idle iteration without a drop of the potential.
+//! [`Acquired::Ghost`] lets the scheduler count them; there are at most as many as accepted offers.
 //!
 //! # Deviations from the paper
 //!
-//! - The thesis's remedy for ABA is an age beside the entry's `owned` flag. To check one and then
-//!   swap the other still races. Age, `shared` and `owned` are one word here.
+//! - The thesis's remedy for ABA is an age beside the entry's `owned` flag. Checking the one and
+//!   then swapping the other still races. Age, `shared` and `owned` are one word here.
 //! - A donee always swaps that word, after it has copied the task. (In the thesis the donee, too,
 //!   takes a node without a compare-and-swap if `shared` is false, L60. That is right only for the
 //!   popper.)
-//! - The stack is a free list. In the thesis the stack's `bottom` counts thefts and never comes
-//!   down, so the array overflows; to reset it when the deque is empty races with slow thieves.
-//! - A donor's offer replaces IDLE and nothing else, by compare-and-swap. The thesis's blind store
-//!   may overwrite WORKING or another donor's offer, or land much later. That would be safe too,
-//!   since the pointer stays in the deque; but here the donor knows whether the offer was made, and
-//!   can take `shared` back if not.
+//! - The stack is a free list. In the thesis the stack's `bottom` counts thefts and never
+//!   decreases, so the array overflows; a reset when the deque is empty would race with slow
+//!   thieves.
+//! - A donor's offer replaces IDLE and nothing else, by compare-and-swap. The thesis's
+//!   unconditional store may overwrite WORKING or another donor's offer, or take effect much later.
+//!   That would be safe too, since the pointer stays in the deque; but here the donor knows whether
+//!   the offer was made, and can take `shared` back if not.
 //! - The initial state, which the thesis does not give, is WORKING: no worker is offered anything
 //!   before it says that it is idle.
-//! - An `Offer` can only be had from `share`: in the thesis's Algorithm 12 the spread-back branch
-//!   offers an entry that is not marked as shared, which is then run twice.
+//! - Only `share` creates an `Offer`: in the thesis's Algorithm 12 the spread-back branch offers an
+//!   entry that is not marked as shared, whose task is then run twice.
 
 mod entries;
 mod state;
@@ -147,10 +147,10 @@ const SLOT_BITS: u32 = 20;
 const WORKER_BITS: u32 = 12;
 const AGE_BITS: u32 = 30;
 
-/// How many workers can have entries.
+/// The largest number of workers with entries.
 pub const MAX_WORKERS: usize = 1 << WORKER_BITS;
 
-/// How many entries a worker can have.
+/// The largest number of entries of a worker.
 pub const MAX_ENTRIES: usize = 1 << SLOT_BITS;
 
 const fn mask(bits: u32) -> u64 {
@@ -159,8 +159,8 @@ const fn mask(bits: u32) -> u64 {
 
 /// A donor's offer of one of its tasks: `worker:12 | slot:20 | age:30 | 0:1 | 1:1`.
 ///
-/// Worth nothing by itself: the task goes to the thread that is first to [`accept`](Peer::accept)
-/// the offer or to pop the entry's pointer from the donor's deque.
+/// An offer is not the task: the task goes to the thread that is first to [`accept`](Peer::accept)
+/// the offer or to acquire the entry with the pointer popped from the donor's deque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer(u64);
 
@@ -180,13 +180,13 @@ impl Offer {
         )
     }
 
-    /// The offer in a state word, if it is one.
+    /// Returns the offer in a state word, if there is one.
     #[inline]
     fn from_state(word: u64) -> Option<Offer> {
         (word & mask(Self::AGE_SHIFT) == Self::MARK).then_some(Offer(word))
     }
 
-    /// The donor: whose [`Peer`] the offer is to be accepted from.
+    /// Returns the donor: the worker from whose [`Peer`] the offer is to be accepted.
     #[inline]
     pub fn worker(self) -> usize {
         (self.0 >> Self::WORKER_SHIFT) as usize
@@ -204,7 +204,7 @@ impl Offer {
     }
 }
 
-// SAFETY: [`wide`] gives back what it took, and does not panic.
+// SAFETY: [`wide`] returns the bits unchanged, and does not panic.
 unsafe impl Word for Offer {
     #[inline]
     fn into_word(self) -> *mut () {
@@ -213,16 +213,18 @@ unsafe impl Word for Offer {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from `into_word`, and is turned back once, says the caller.
+        // SAFETY: the caller guarantees that the word comes from `into_word` and is turned back
+        // once.
         Offer(unsafe { wide::from_word(word) })
     }
 }
 
-/// The one pointer to an entry: `stack:32 | worker:12 | slot:20`. Goes into the owner's deque.
+/// The only pointer to an entry: `stack:32 | worker:12 | slot:20`. It is pushed on the owner's
+/// deque.
 ///
-/// Not `Clone`, since the thread that popped it frees the entry. `stack` tells the
-/// [`Entries`] of this process apart, so that a pointer cannot be used on entries it does not
-/// belong to.
+/// Not `Clone`, since the thread that popped it frees the entry. `stack` distinguishes the
+/// [`Entries`] of this process, so that a pointer cannot be used with entries it does not belong
+/// to.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an entry whose pointer is dropped keeps its slot and its item until the entries are \
               dropped"]
@@ -237,7 +239,7 @@ impl EntryRef {
         EntryRef(stack.0 | slot as u64)
     }
 
-    /// Whose entry this is: the worker whose [`Peer`] it is to be acquired from.
+    /// Returns the owner of the entry: the worker from whose [`Peer`] it is to be acquired.
     #[inline]
     pub fn worker(&self) -> usize {
         (self.0 >> Self::WORKER_SHIFT & mask(WORKER_BITS)) as usize
@@ -254,7 +256,7 @@ impl EntryRef {
     }
 }
 
-/// What all pointers to the entries of one stack have in common: `stack:32 | worker:12 | 0:20`.
+/// The common part of all pointers to the entries of one stack: `stack:32 | worker:12 | 0:20`.
 #[derive(Clone, Copy, Debug)]
 struct Stack(u64);
 
@@ -270,7 +272,7 @@ impl Stack {
     }
 }
 
-// SAFETY: [`wide`] gives back what it took, and does not panic.
+// SAFETY: [`wide`] returns the bits unchanged, and does not panic.
 unsafe impl Word for EntryRef {
     #[inline]
     fn into_word(self) -> *mut () {
@@ -279,12 +281,13 @@ unsafe impl Word for EntryRef {
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from `into_word`, and is turned back once, says the caller.
+        // SAFETY: the caller guarantees that the word comes from `into_word` and is turned back
+        // once.
         EntryRef(unsafe { wide::from_word(word) })
     }
 }
 
-/// 64 bits as a word: the word itself where it is as wide, else a box.
+/// Conversion of 64 bits to a word: the bits themselves where a word has 64, else a box.
 mod wide {
     #[cfg(target_pointer_width = "64")]
     #[inline]
@@ -314,7 +317,7 @@ mod wide {
     /// The word comes from [`into_word`], and is turned back once.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) unsafe fn from_word(word: *mut ()) -> u64 {
-        // SAFETY: the caller's promise is that of the box.
+        // SAFETY: the caller's obligations are those of the box.
         *unsafe { Box::<u64>::from_word(word) }
     }
 }

@@ -13,8 +13,8 @@
 //!    +---------+  initially
 //! ```
 //!
-//! An offer that lapses, or that `set_idle` finds and overwrites, is not lost work: the entry's
-//! pointer is still in the donor's deque.
+//! An offer that lapses, or that `set_idle` overwrites, loses no work: the entry's pointer is still
+//! in the donor's deque.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -34,12 +34,12 @@ use crate::sync::{AtomicU64, Ordering};
 const IDLE: u64 = 0;
 const WORKING: u64 = 2;
 
-/// The state cell of a worker. Donors look at it and put offers in; the other methods are for the
+/// The state cell of a worker. Donors read it and put offers into it; the other methods are for the
 /// worker itself.
 pub struct State(CachePadded<AtomicU64>);
 
 impl State {
-    /// A cell in the state WORKING.
+    /// Creates a cell in the state WORKING.
     pub fn new() -> State {
         State(CachePadded::new(AtomicU64::new(WORKING)))
     }
@@ -50,9 +50,8 @@ impl State {
         self.0.load(Ordering::Relaxed) == IDLE
     }
 
-    /// For a donor: offers a task if the worker is idle and has no offer yet. Answers whether the
-    /// offer was made; whether it is accepted, the donor will find when it pops the entry's
-    /// pointer.
+    /// For a donor: offers a task if the worker is idle and has no offer yet. Returns `true` if the
+    /// offer was made. The donor learns whether it was accepted when it pops the entry's pointer.
     #[inline]
     pub fn offer(&self, offer: Offer) -> bool {
         self.is_idle() && self.put(offer)
@@ -68,21 +67,20 @@ impl State {
         put.is_ok()
     }
 
-    /// For the worker, while idle: takes the offer that has come in, if any, and is open for
-    /// another.
+    /// For the worker, while idle: takes the offer in the cell, if any, and makes room for another.
     #[inline]
     pub fn take(&self) -> Option<Offer> {
         Offer::from_state(self.0.load(Ordering::Relaxed))?;
         Offer::from_state(self.0.swap(IDLE, Ordering::Acquire)) // [S2]
     }
 
-    /// For the worker: it has found work. An offer that came in meanwhile lapses.
+    /// For the worker: notes that it has found work. An offer in the cell lapses.
     #[inline]
     pub fn set_working(&self) {
         self.0.store(WORKING, Ordering::Relaxed);
     }
 
-    /// For the worker: it has no work, and is open for offers.
+    /// For the worker: notes that it has no work and accepts offers.
     #[inline]
     pub fn set_idle(&self) {
         self.0.store(IDLE, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! One producer-consumer buffer by itself, with its own recycling.
+//! A single producer-consumer buffer, with its own recycling.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,17 +11,17 @@ use crate::sync::{Arc, AtomicPtr, Ordering};
 use crate::traits::{self, Full};
 use crate::word::Word;
 
-/// What both ends of the buffer see.
+/// The part of the buffer that both ends share.
 struct Shared<T: Word> {
-    /// The dummy. Stored by the consumer. The items before it are the producer's.
+    /// The dummy. Stored by the consumer. The items before it belong to the producer.
     head: CachePadded<AtomicPtr<Item>>,
     arena: Arena,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: the ends hand the items from one thread to another, for which `T: Send` is enough; what
-// else is shared is atomic, or handed over with the item that holds it.
+// SAFETY: the ends pass the items from one thread to another, for which `T: Send` is enough; all
+// other shared data is atomic, or passed on with the item that holds it.
 unsafe impl<T: Word + Send> Send for Shared<T> {}
 // SAFETY: as above; no `&T` is ever given out.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
@@ -29,7 +29,7 @@ unsafe impl<T: Word + Send> Sync for Shared<T> {}
 impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         let mut head = self.head.load(Ordering::Relaxed);
-        // SAFETY: both ends are gone, so we are the one consumer, and `head` is the dummy.
+        // SAFETY: both ends were dropped, so this is the only consumer, and `head` is the dummy.
         while let Some((next, word)) = unsafe { unlink(head) } {
             head = next;
             // SAFETY: the word was linked by `produce` and is behind the dummy: not yet taken.
@@ -42,7 +42,7 @@ impl<T: Word> Drop for Shared<T> {
 // Aligned so that the two ends do not share a cache line when they lie side by side.
 #[repr(align(128))]
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::pcb::Producer;
@@ -54,7 +54,7 @@ impl<T: Word> Drop for Shared<T> {
 pub struct Producer<T: Word> {
     /// The oldest item of the chain.
     first: *mut Item,
-    /// A dummy of some time ago: the items from `first` up to it are unused.
+    /// An earlier dummy, or the current one: the items from `first` up to it are unused.
     limit: *mut Item,
     /// The youngest item of the chain.
     tail: *mut Item,
@@ -69,16 +69,17 @@ pub struct Consumer<T: Word> {
     shared: Arc<Shared<T>>,
 }
 
-// SAFETY: the pointers are to items of the arena, which any thread may hold an end of.
+// SAFETY: the pointers are to items of the arena, which the handle keeps alive, and which are not
+// bound to a thread.
 unsafe impl<T: Word + Send> Send for Producer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Send for Consumer<T> {}
 
-/// An unbounded buffer for one producer and one consumer.
+/// Creates an unbounded buffer for one producer and one consumer.
 ///
 /// Neither end ever waits, and no operation has a read-modify-write or a fence, except that the
 /// producer counts each chunk of [`GRANULARITY`](super::GRANULARITY) items that it has to
-/// allocate. Dropping one end leaves the items to the other; dropping both drops them.
+/// allocate. Items that are left are dropped with the last end.
 ///
 /// ```
 /// use locksley_queue::{Consumer, Producer, pcb};
@@ -99,8 +100,8 @@ pub fn channel<T: Word>() -> (Producer<T>, Consumer<T>) {
     channel_with(super::GRANULARITY)
 }
 
-/// A [`channel`] that allocates chunks of `granularity` items
-/// (at least 1, at most [`MAX_GRANULARITY`](super::MAX_GRANULARITY)).
+/// Creates a [`channel`] that allocates chunks of `granularity` items, clamped to
+/// 1..=[`MAX_GRANULARITY`](super::MAX_GRANULARITY).
 pub fn channel_with<T: Word>(granularity: usize) -> (Producer<T>, Consumer<T>) {
     let arena = Arena::new(granularity);
     let first = arena.grow();
@@ -130,19 +131,21 @@ pub fn channel_with<T: Word>(granularity: usize) -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T: Word> Producer<T> {
-    /// An item to use.
+    /// Returns an unused item.
     #[inline]
     fn new_item(&mut self) -> *mut Item {
         if self.first == self.limit {
             self.refill();
         }
         let item = self.first;
-        // SAFETY: `first` is an item of our arena; it is not `limit`, so it is unused, and ours.
+        // SAFETY: `first` is an item of the arena; it is not `limit`, so it is unused, and belongs
+        // to the producer.
         self.first = unsafe { &*item }.next.load(Ordering::Relaxed);
         item
     }
 
-    /// Makes `first` differ from `limit`: by what the consumer has given up, or else by a chunk.
+    /// Makes `first` differ from `limit`: with the items that the consumer has passed, or else with
+    /// a new chunk.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) {
@@ -163,7 +166,7 @@ impl<T: Word> Producer<T> {
         }
     }
 
-    /// How many items there are, in use or not.
+    /// Returns the number of allocated items, in use or not.
     pub fn allocated(&self) -> usize {
         self.shared.arena.allocated()
     }
@@ -176,8 +179,8 @@ impl<T: Word> traits::Producer for Producer<T> {
     #[inline]
     fn produce(&mut self, item: T) -> Result<(), Full<T>> {
         let new = self.new_item();
-        // SAFETY: `tail` is the last item, we are the one producer, and `new` is ours and was just
-        // taken off the front of the chain.
+        // SAFETY: `tail` is the last item, this is the only producer, and `new` belongs to it and
+        // was just taken off the front of the chain.
         unsafe { link(self.tail, new, item.into_word()) };
         self.tail = new;
         Ok(())
@@ -185,9 +188,9 @@ impl<T: Word> traits::Producer for Producer<T> {
 }
 
 impl<T: Word> Consumer<T> {
-    /// Returns `true` if nothing is there. The producer may add something at any moment.
+    /// Returns `true` if the buffer is empty. The producer may add an item at any moment.
     pub fn is_empty(&self) -> bool {
-        // SAFETY: the dummy is an item of our arena.
+        // SAFETY: the dummy is an item of the arena.
         unsafe { &*self.head }
             .next
             .load(Ordering::Relaxed)
@@ -200,12 +203,12 @@ impl<T: Word> traits::Consumer for Consumer<T> {
 
     #[inline]
     fn consume(&mut self) -> Option<T> {
-        // SAFETY: `head` is the dummy and we are the one consumer.
+        // SAFETY: `head` is the dummy, and this is the only consumer.
         let (next, word) = unsafe { unlink(self.head) }?;
         self.head = next;
         self.shared.head.store(next, Ordering::Release); // [O9]
-        // SAFETY: the word was linked by `produce`, and the dummy has moved past it: it is taken
-        // this once.
+        // SAFETY: the word was linked by `produce`, and the dummy has moved past it, so it is taken
+        // only once.
         Some(unsafe { T::from_word(word) })
     }
 }

@@ -10,7 +10,7 @@ use crate::sync::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 /// The paper's `ITEM`. Padded: neighbours in memory are dealt to different processes.
 pub(super) type Item = CachePadded<Record>;
 
-/// What is in an item.
+/// The contents of an item.
 pub(super) struct Record {
     /// In a buffer: the next younger item, or null at the tail; stored by the producer, loaded by
     /// the consumer. In an item list: the next item; both by the list's one owner.
@@ -20,7 +20,7 @@ pub(super) struct Record {
     /// In the pool, if this is the first item of its list: the name of the list below. Stale
     /// poppers may load it at any time.
     pub(super) below: AtomicU64,
-    /// Which item this is: a position in the [`Arena`], counted from one. Never changes.
+    /// The item's position in the [`Arena`], counted from one. Never changes.
     pub(super) name: u32,
 }
 
@@ -28,24 +28,24 @@ pub(super) struct Record {
 ///
 /// # Safety
 ///
-/// `tail` is the last item of a buffer whose one producer is the caller; `item` belongs to the
+/// `tail` is the last item of a buffer whose only producer is the caller; `item` belongs to the
 /// caller and is in no list or buffer; both are items of a living arena.
 #[inline]
 pub(super) unsafe fn link(tail: *mut Item, item: *mut Item, word: *mut ()) {
     // SAFETY: both are items of a living arena.
     let (last, new) = unsafe { (&*tail, &*item) };
-    // SAFETY: the item is the caller's alone until it is linked below.
+    // SAFETY: the item belongs to the caller alone until it is linked below.
     new.value.with_mut(|value| unsafe { *value = word });
     new.next.store(ptr::null_mut(), Ordering::Relaxed);
     last.next.store(item, Ordering::Release); // [O1]
 }
 
-/// The item behind the dummy `head`, which is to be the next dummy, and the word in it.
+/// Returns the item behind the dummy `head`, which is to be the next dummy, and its word.
 ///
 /// # Safety
 ///
-/// `head` is the dummy of a buffer whose one consumer is the caller, in a living arena. If it takes
-/// the word, and does not just look at it, the caller makes the returned item its dummy.
+/// `head` is the dummy of a buffer whose only consumer is the caller, in a living arena. If the
+/// caller takes the word, and does not just look at it, it makes the returned item its dummy.
 #[inline]
 pub(super) unsafe fn unlink(head: *mut Item) -> Option<(*mut Item, *mut ())> {
     // SAFETY: an item of a living arena.
@@ -54,13 +54,13 @@ pub(super) unsafe fn unlink(head: *mut Item) -> Option<(*mut Item, *mut ())> {
         return None;
     }
     // SAFETY: a linked item is one of the same arena; its producer wrote the value before it
-    // linked the item and writes no more until the consumer has given the item up.
+    // linked the item, and does not write it again until the consumer has given the item up.
     let word = unsafe { &*next }.value.with(|value| unsafe { *value });
     Some((next, word))
 }
 
-/// How many doubling segments the table of chunks has: as many as the chunks that [`Record::name`]
-/// can tell apart may need.
+/// Number of doubling segments of the table of chunks: enough for all chunks that [`Record::name`]
+/// can tell apart.
 #[cfg(not(loom))]
 const SEGMENTS: usize = 32;
 #[cfg(loom)]
@@ -69,14 +69,14 @@ const SEGMENTS: usize = 4;
 /// The memory of the items: chunks of `granularity` items, found by number, freed together.
 ///
 /// Chunk `c` is in segment `s = floor(log2(c + 1))` of the table, which has `2^s` entries. So the
-/// table grows without moving, and an item stays an item until the arena is dropped.
+/// table grows without moving, and an item stays valid until the arena is dropped.
 pub(super) struct Arena {
     granularity: usize,
     segments: Box<[AtomicPtr<AtomicPtr<Item>>]>,
-    /// How many chunks have a number. Of these some may not exist yet, or never, if there was no
-    /// memory for them.
+    /// Number of chunks that have a number. Some of these may not exist yet, or never will, if
+    /// there was no memory for them.
     numbers: AtomicU64,
-    /// How many chunks exist.
+    /// Number of chunks that exist.
     chunks: AtomicU64,
 }
 
@@ -98,7 +98,7 @@ impl Arena {
         self.granularity
     }
 
-    /// How many items there are, in use or not.
+    /// Returns the number of allocated items, in use or not.
     pub(super) fn allocated(&self) -> usize {
         self.chunks.load(Ordering::Relaxed) as usize * self.granularity
     }
@@ -110,7 +110,7 @@ impl Arena {
         self.fill(self.number())
     }
 
-    /// A number for a chunk that no other has.
+    /// Returns a number that no other chunk has.
     fn number(&self) -> usize {
         self.numbers.fetch_add(1, Ordering::Relaxed) as usize
     }
@@ -129,7 +129,8 @@ impl Arena {
             .collect();
         let items = Box::into_raw(items).cast::<Item>();
         for nth in 1..self.granularity {
-            // SAFETY: both are among the `granularity` items of the chunk, which is still ours.
+            // SAFETY: both are among the `granularity` items of the chunk, which no other thread
+            // has seen.
             let (item, next) = unsafe { (&*items.add(nth - 1), items.add(nth)) };
             item.next.store(next, Ordering::Relaxed);
         }
@@ -139,7 +140,7 @@ impl Arena {
         items
     }
 
-    /// The segment, made if need be.
+    /// Returns a segment, which is allocated if it does not exist.
     fn segment(&self, segment: usize) -> *mut AtomicPtr<Item> {
         let there = self.segments[segment].load(Ordering::Acquire); // [O3]
         if !there.is_null() {
@@ -166,7 +167,7 @@ impl Arena {
         }
     }
 
-    /// The item with this name.
+    /// Returns the item with this name.
     ///
     /// # Safety
     ///
@@ -174,9 +175,9 @@ impl Arena {
     pub(super) unsafe fn item(&self, name: u32) -> *mut Item {
         let index = name as usize - 1;
         let (segment, slot) = locate(index / self.granularity);
-        // Relaxed: what `grow` stored for this chunk happened before, says the caller.
+        // Relaxed: the caller guarantees that the stores of `grow` for this chunk happened before.
         let segment = self.segments[segment].load(Ordering::Relaxed);
-        // SAFETY: the segment exists since the chunk does, and `slot < 2^segment`.
+        // SAFETY: the segment exists because the chunk does, and `slot < 2^segment`.
         let items = unsafe { &*segment.add(slot) }.load(Ordering::Relaxed);
         // SAFETY: the chunk has `granularity` items.
         unsafe { items.add(index % self.granularity) }
@@ -195,7 +196,7 @@ impl Drop for Arena {
             let entries = unsafe { Box::from_raw(entries) };
             for items in &entries {
                 let items = items.load(Ordering::Relaxed);
-                // A chunk that could not be allocated has a number, but is not there.
+                // A chunk that could not be allocated has a number, but does not exist.
                 if !items.is_null() {
                     let items = ptr::slice_from_raw_parts_mut(items, self.granularity);
                     // SAFETY: `fill` left a boxed slice of this length, which is freed once.
@@ -215,7 +216,7 @@ fn blank(name: u32) -> Item {
     })
 }
 
-/// Segment and position in it of a chunk.
+/// Returns the segment of a chunk, and its position in the segment.
 fn locate(chunk: usize) -> (usize, usize) {
     let nth = chunk.saturating_add(1);
     let segment = nth.ilog2() as usize;

@@ -14,8 +14,9 @@ use crate::sync::{Arc, Ordering, UnsafeCell};
 use crate::traits::{Consumer, Full};
 use crate::word::Word;
 
-/// One process's ends of its two buffers with another: the tail of the one to it, the head (the
-/// dummy) of the one from it. Both are private; the buffers share nothing but their items.
+/// A process's ends of its two buffers with another process: the tail of the buffer to that
+/// process, and the head (the dummy) of the buffer from it. Both are private; the processes share
+/// nothing but the items.
 #[derive(Clone, Copy)]
 struct Peer {
     tail: *mut Item,
@@ -33,17 +34,18 @@ const _: () = assert!(size_of::<Line>() == LINE);
 
 type Peers = Box<[Line]>;
 
-/// What all processes see.
+/// The part of the matrix that all processes share.
 struct Matrix<T: Word> {
     pool: Pool,
-    /// Where a process that is dropped leaves its peers: written by that process only.
+    /// The peers of dropped processes, by process. Each entry is written by its process only.
     parked: Box<[UnsafeCell<Peers>]>,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: the processes hand items from one thread to another, for which `T: Send` is enough; an
-// entry of `parked` is written by one process, in its destructor, and read when all are gone.
+// SAFETY: the processes pass items from one thread to another, for which `T: Send` is enough; an
+// entry of `parked` is written by one process, in its destructor, and read when all processes were
+// dropped.
 unsafe impl<T: Word + Send> Send for Matrix<T> {}
 // SAFETY: as above; no `&T` is ever given out.
 unsafe impl<T: Word + Send> Sync for Matrix<T> {}
@@ -51,27 +53,27 @@ unsafe impl<T: Word + Send> Sync for Matrix<T> {}
 impl<T: Word> Drop for Matrix<T> {
     fn drop(&mut self) {
         for parked in &self.parked {
-            // SAFETY: all processes are gone, so no other thread looks at what they parked.
+            // SAFETY: all processes were dropped, so no other thread accesses the parked peers.
             let peers = parked.with_mut(|peers| mem::take(unsafe { &mut *peers }));
             for peer in peers.iter().flat_map(|line| line.0) {
-                // SAFETY: with all processes gone we are the one consumer of every buffer.
+                // SAFETY: all processes were dropped, so this is the only consumer of every buffer.
                 unsafe { drain::<T>(peer.head) };
             }
         }
     }
 }
 
-/// Drops what is in a buffer.
+/// Drops the items in a buffer.
 ///
 /// # Safety
 ///
-/// `head` is null, or the dummy of a buffer of `T`s whose one consumer is the caller, in a living
-/// arena; no process consumes from that buffer any more.
+/// `head` is null, or the dummy of a buffer of `T`s in a living arena; the caller is the buffer's
+/// only consumer, and no process consumes from that buffer afterwards.
 unsafe fn drain<T: Word>(mut head: *mut Item) {
     if head.is_null() {
         return;
     }
-    // SAFETY: `head` is the dummy, and the caller the one consumer.
+    // SAFETY: `head` is the dummy, and the caller the only consumer.
     while let Some((next, word)) = unsafe { unlink(head) } {
         head = next;
         // SAFETY: the word was linked by `produce` and is behind the dummy: not yet taken.
@@ -79,12 +81,12 @@ unsafe fn drain<T: Word>(mut head: *mut Item) {
     }
 }
 
-/// One process's part of a [`matrix`]: its row of producer's ends, its column of consumer's ends,
+/// A process's handle of a [`matrix`]: its row of producer's ends, its column of consumer's ends,
 /// its produceList and its consumeList.
 // Aligned so that processes that lie side by side in a `Vec` do not share cache lines.
 #[repr(align(128))]
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::pcb::Process;
@@ -98,10 +100,11 @@ pub struct Process<T: Word> {
     produce_list: *mut Item,
     /// Items to give back, linked by `next`; null if there is none.
     consume_list: *mut Item,
-    /// How many more items complete the consumeList.
+    /// Number of items that the consumeList lacks to be complete.
     missing: usize,
-    /// Where `consume` looks first, and how many items it may still take there.
+    /// The process whose buffer `consume` looks at first.
     cursor: usize,
+    /// Number of items that `consume` may still take from that buffer.
     burst: usize,
     peers: Peers,
     processes: usize,
@@ -109,15 +112,15 @@ pub struct Process<T: Word> {
     matrix: Arc<Matrix<T>>,
 }
 
-// SAFETY: the pointers are to items of the arena, which the process alone uses, or shares with
-// its peers under the rules on `Record`'s fields, whichever thread it is on.
+// SAFETY: the pointers are to items of the arena. The process uses them alone, or shares them with
+// its peers under the rules on `Record`'s fields, on whatever thread it is.
 unsafe impl<T: Word + Send> Send for Process<T> {}
 
-/// The n x n matrix of buffers for `processes` processes, as one handle for each of them.
+/// Creates the n x n matrix of buffers for `processes` processes, and returns a handle for each.
 ///
-/// `granularity` is the number of items that move through the pool at a time (at least 1, at
-/// most [`MAX_GRANULARITY`](super::MAX_GRANULARITY); [`GRANULARITY`](super::GRANULARITY) is a good
-/// choice).
+/// `granularity` is the number of items that move through the pool at a time, clamped to
+/// 1..=[`MAX_GRANULARITY`](super::MAX_GRANULARITY); [`GRANULARITY`](super::GRANULARITY) is a good
+/// choice.
 ///
 /// ```
 /// use locksley_queue::{Consumer, pcb};
@@ -135,9 +138,10 @@ pub fn matrix<T: Word>(processes: usize, granularity: usize) -> Vec<Process<T>> 
     matrix_starting_at(processes, granularity, 0)
 }
 
-/// A [`matrix`] as in the paper: all items are there from the beginning, in `lists` lists of
-/// `granularity` items each (its LISTS_NUM), beside the n^2 dummies. Nothing is allocated later:
-/// where there is no item left, [`Process::try_produce`] gives the value back.
+/// Creates a [`matrix`] as in the paper: all items are allocated at the beginning, in `lists` lists
+/// of `granularity` items each (its LISTS_NUM), in addition to the n^2 dummies.
+/// [`Process::try_produce`] allocates none: if no item is left, it returns the value.
+/// ([`Process::produce`] still allocates then.)
 ///
 /// ```
 /// use locksley_queue::pcb;
@@ -157,7 +161,7 @@ pub fn bounded_matrix<T: Word>(
     if let Some(first) = team.first() {
         let pool = &first.matrix.pool;
         for _ in 0..lists {
-            // SAFETY: a list of the arena that was just allocated, and is in no other hands.
+            // SAFETY: the list was just allocated in the arena, and no other process has it.
             unsafe { pool.push(pool.arena().grow()) };
         }
         pool.bound();
@@ -165,7 +169,7 @@ pub fn bounded_matrix<T: Word>(
     team
 }
 
-/// A [`matrix`] whose pool has a given tag, to test the wrap-around.
+/// Creates a [`matrix`] whose pool starts with a given tag, to test the wrap-around.
 #[doc(hidden)]
 pub fn matrix_starting_at<T: Word>(
     processes: usize,
@@ -175,7 +179,7 @@ pub fn matrix_starting_at<T: Word>(
     let pool = Pool::new(granularity, tag);
     let granularity = pool.arena().granularity();
     let mut unused: *mut Item = ptr::null_mut();
-    // dummies[p * n + q] is of the buffer from process p to process q.
+    // dummies[p * n + q] is the dummy of the buffer from process p to process q.
     let dummies: Vec<*mut Item> = (0..processes * processes)
         .map(|_| {
             if unused.is_null() {
@@ -212,7 +216,7 @@ pub fn matrix_starting_at<T: Word>(
     };
     (0..processes)
         .map(|id| Process {
-            // Process 0 gets what the dummies left of their last chunk.
+            // Process 0 gets the items that the dummies left of their last chunk.
             produce_list: mem::replace(&mut unused, ptr::null_mut()),
             consume_list: ptr::null_mut(),
             missing: granularity,
@@ -232,28 +236,30 @@ pub fn matrix_starting_at<T: Word>(
 #[inline]
 fn take_first(list: &mut *mut Item) -> *mut Item {
     let item = *list;
-    // SAFETY: the list is the caller's and has a first item, in an arena that the caller holds.
+    // SAFETY: the list belongs to the caller and has a first item, in an arena that the caller
+    // keeps alive.
     *list = unsafe { &*item }.next.load(Ordering::Relaxed);
     item
 }
 
 impl<T: Word> Process<T> {
-    /// Which process this is, counted from 0.
+    /// Returns the number of this process, counted from 0.
     pub fn id(&self) -> usize {
         self.id
     }
 
-    /// How many processes the matrix has.
+    /// Returns the number of processes of the matrix.
     pub fn processes(&self) -> usize {
         self.processes
     }
 
-    /// How many items the whole matrix has allocated: in use, dummies, in lists.
+    /// Returns the number of items that the whole matrix has allocated: in use, dummies, and in
+    /// lists.
     pub fn allocated(&self) -> usize {
         self.matrix.pool.arena().allocated()
     }
 
-    /// The ends of the buffers with process `id`, which there is.
+    /// Returns the ends of the buffers shared with process `id`, which must exist.
     #[inline]
     fn peer(&mut self, id: usize) -> &mut Peer {
         &mut self.peers[id / PER_LINE].0[id % PER_LINE]
@@ -263,7 +269,7 @@ impl<T: Word> Process<T> {
     ///
     /// # Errors
     ///
-    /// Without a process `target`, gives the item back.
+    /// If there is no process `target`, returns the item.
     #[inline]
     pub fn produce(&mut self, target: usize, item: T) -> Result<(), NoSuchProcess<T>> {
         if target >= self.processes {
@@ -275,17 +281,17 @@ impl<T: Word> Process<T> {
         let new = take_first(&mut self.produce_list);
         let peer = self.peer(target);
         let tail = mem::replace(&mut peer.tail, new);
-        // SAFETY: `tail` is the last item of the buffer to `target`, of which we are the one
-        // producer, and `new` was just taken from our own list.
+        // SAFETY: `tail` is the last item of the buffer to `target`, whose only producer this
+        // process is, and `new` was just taken from its own list.
         unsafe { link(tail, new, item.into_word()) };
         Ok(())
     }
 
-    /// The same where no more items may be had: see [`bounded_matrix`].
+    /// As [`produce`](Self::produce), but allocates no items in a [`bounded_matrix`].
     ///
     /// # Errors
     ///
-    /// Without an item left, or a process `target`, gives the value back.
+    /// If no item is left, or there is no process `target`, returns the value.
     #[inline]
     pub fn try_produce(&mut self, target: usize, item: T) -> Result<(), Full<T>> {
         if !self.reserve() {
@@ -295,7 +301,8 @@ impl<T: Word> Process<T> {
         produced.map_err(|back| Full(back.into_inner()))
     }
 
-    /// Returns `true` if there is an item for the next value: what is produced next finds room.
+    /// Reserves an item for the next value. Returns `true` if there is one: the next `try_produce`
+    /// finds room.
     #[inline]
     pub fn reserve(&mut self) -> bool {
         if self.produce_list.is_null() {
@@ -304,8 +311,8 @@ impl<T: Word> Process<T> {
         !self.produce_list.is_null()
     }
 
-    /// The word of the oldest item from process `source`, if there is one (and such a process). The
-    /// item stays where it is.
+    /// Returns the word of the oldest item from process `source`, if there is one (and such a
+    /// process). The item stays in its buffer.
     ///
     /// ```
     /// use locksley_queue::{Word, pcb};
@@ -322,8 +329,8 @@ impl<T: Word> Process<T> {
             return None;
         }
         let peer = &self.peers[source / PER_LINE].0[source % PER_LINE];
-        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are; it
-        // stays the dummy, and the word is not taken.
+        // SAFETY: `head` is the dummy of the buffer from `source`, whose only consumer this process
+        // is; it stays the dummy, and the word is not taken.
         unsafe { unlink(peer.head) }.map(|(_, word)| word)
     }
 
@@ -335,19 +342,20 @@ impl<T: Word> Process<T> {
         }
         let peer = self.peer(source);
         let dummy = peer.head;
-        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are.
+        // SAFETY: `head` is the dummy of the buffer from `source`, whose only consumer this process
+        // is.
         let (next, word) = unsafe { unlink(dummy) }?;
         peer.head = next;
         self.recycle(dummy);
-        // SAFETY: the word was linked by `produce`, and the dummy has moved past it: it is taken
-        // this once.
+        // SAFETY: the word was linked by `produce`, and the dummy has moved past it, so it is taken
+        // only once.
         Some(unsafe { T::from_word(word) })
     }
 
-    /// Puts an item that is in no buffer any more into the consumeList.
+    /// Puts an item that was removed from its buffer into the consumeList.
     #[inline]
     fn recycle(&mut self, item: *mut Item) {
-        // SAFETY: an item of our arena.
+        // SAFETY: an item of the arena.
         unsafe { &*item }
             .next
             .store(self.consume_list, Ordering::Relaxed);
@@ -356,8 +364,8 @@ impl<T: Word> Process<T> {
         if self.missing == 0 {
             let list = mem::replace(&mut self.consume_list, ptr::null_mut());
             self.missing = self.matrix.pool.arena().granularity();
-            // SAFETY: the list has `granularity` items, which were ours alone, and we have
-            // forgotten it.
+            // SAFETY: the list has `granularity` items, which belonged to this process alone, and
+            // the process has no pointer to it any more.
             unsafe { self.matrix.pool.push(list) };
         }
     }
@@ -391,7 +399,8 @@ impl<T: Word> Consumer for Process<T> {
 impl<T: Word> Drop for Process<T> {
     fn drop(&mut self) {
         let peers = mem::take(&mut self.peers);
-        // SAFETY: this entry is ours, and it is next looked at when all processes are gone.
+        // SAFETY: this entry belongs to this process, and is read only after all processes were
+        // dropped.
         self.matrix.parked[self.id].with_mut(|parked| unsafe { *parked = peers });
     }
 }
@@ -411,7 +420,7 @@ mod tests {
 
     #[test]
     fn each_pair_of_processes_has_its_own_buffer() {
-        // More processes than fit a line of peers.
+        // More processes than one line of peers holds.
         let n = PER_LINE + 3;
         let mut team = matrix(n, 4);
         for (id, process) in team.iter_mut().enumerate() {

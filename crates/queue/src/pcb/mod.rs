@@ -1,10 +1,10 @@
 //! Producer-consumer buffers (PCB) and work dealing.
 //!
-//! A PCB is an unbounded queue for one producer and one consumer, whose operations are a couple of
-//! loads and stores. Work dealing gives n processes a matrix of n x n of them, so that each can
-//! hand work to each without a compare-and-swap, and recycles their items through a shared pool,
-//! in lists, so that a compare-and-swap is paid once for G items. [`matrix`] makes that;
-//! [`channel`] makes one PCB by itself. From Hendler and Shavit, *Work dealing* (SPAA 2002).
+//! A PCB is an unbounded queue for one producer and one consumer, whose operations are a few loads
+//! and stores. Work dealing gives n processes a matrix of n x n PCBs, so that each can pass work to
+//! each without a compare-and-swap. Items are recycled through a shared pool, in lists, so that a
+//! compare-and-swap is paid once for G items. [`matrix`] creates such a matrix; [`channel`] creates
+//! a single PCB. From Hendler and Shavit, *Work dealing* (SPAA 2002).
 //!
 //! ```text
 //!          consumer's                          producer's
@@ -25,69 +25,72 @@
 //! # Invariant
 //!
 //! * The PCB's items are those behind the dummy, oldest first; it is empty if and only if the
-//!   dummy's `next` is null. The producer touches no item but the tail and the one it links; the
-//!   consumer none but the dummy and the one behind it. Head and tail are private to their owners.
-//! * Every item of a matrix is in exactly one place: dummy of a PCB, behind a dummy, in a
-//!   produceList, in a consumeList, in a list in the pool, or between two of these in the hands of
-//!   one process. A produceList has at most G items, a consumeList less than G between
+//!   dummy's `next` is null. The producer accesses no item but the tail and the one it links; the
+//!   consumer none but the dummy and the one behind it. Head and tail are private to the consumer
+//!   and to the producer.
+//! * Every item of a matrix is in exactly one place: it is the dummy of a PCB, behind a dummy, in a
+//!   produceList, in a consumeList, in a list in the pool, or held by one process that moves it
+//!   between two of these. A produceList has at most G items, a consumeList less than G between
 //!   operations, a list in the pool exactly G.
 //! * A [`channel`] is one chain: the items that the consumer has passed, the dummy, the items
-//!   behind it. Those before the dummy are the producer's to use again.
+//!   behind it. The producer reuses those before the dummy.
 //!
 //! # Operations
 //!
-//! * *produce*: take an item off the produceList, put the value in, link it to the tail's `next`;
-//!   it is the tail now. An empty produceList is first replaced by a list from the pool, or by a
-//!   newly allocated one.
+//! * *produce*: take an item off the produceList, store the value in it, and link it to the tail's
+//!   `next`; it becomes the tail. An empty produceList is first replaced by a list from the pool,
+//!   or by a newly allocated one.
 //! * *consume*: if the dummy's `next` is not null, that item is the new dummy; take its value and
 //!   put the old dummy in the consumeList. A consumeList of G items goes to the pool.
-//! * [`Process::consume`](crate::Consumer::consume) goes round the n PCBs and takes at most n
-//!   items from one before it moves on. The scan over empty ones is so spread over n items, and
+//! * [`Process::consume`](crate::Consumer::consume) visits the n PCBs in turn and takes at most n
+//!   items from one before it moves on. So the scan of empty PCBs is spread over n items, and
 //!   an item at the front of its PCB waits for at most n(n - 1) others.
 //! * The *pool* is a stack. Its head is one word, of a tag and the *name* of the first item of the
 //!   topmost list; that item holds the name of the list below. Items are never freed before the
 //!   matrix, and a name leads to its item by a table that grows without moving.
 //! * In a [`channel`] the consumer publishes its dummy, and the producer reads that when it has
-//!   used up the items before the last dummy it knew of. No pool, no compare-and-swap.
+//!   used up the items before the last dummy it knew of. There is no pool and no compare-and-swap.
 //!
-//! Why the pool is safe from ABA: a popper that saw list X on top and Y below it must not succeed
+//! The pool is safe from ABA: a popper that saw list X on top and Y below it must not succeed
 //! when X is on top again with another list below. X gets on top again only by a push, or by pops
 //! of lists pushed above it since, and each push takes a new tag. The tag has 32 bits: a popper
-//! would have to be held up for a multiple of 2^32 pushes exactly, that is of 2^32 G consumed
+//! would have to be suspended for exactly a multiple of 2^32 pushes, that is of 2^32 G consumed
 //! items.
 //!
-//! Layout: items are padded to cache lines, as items that are neighbours in memory are dealt to
-//! different processes and come back in any order. The ends of the PCBs are private, and packed
-//! into lines of one process each, so an idle scan reads n / 8 lines of its own besides the
+//! Layout: items are padded to cache lines, because items that are neighbours in memory are dealt
+//! to different processes and come back in any order. The ends of the PCBs are private, and packed
+//! into cache lines of one process each, so an idle scan reads n / 8 lines of its own besides the
 //! n dummies.
 //!
 //! # Theorems
 //!
 //! * *No overflow, little overhead* (Theorem 2 of the paper, with the dummies): in a matrix of n
 //!   processes with granularity G, of which at most M items hold values at any one time, at most
-//!   M + (2n + 1)G + n^2 items are ever allocated. For: an item is allocated only at a moment when
-//!   the pool is empty; then each item holds a value, or is one of n^2 dummies, or is in one of
-//!   2n lists of at most G. (A process that holds an allocated list counts with that as its
+//!   M + (2n + 1)G + n^2 items are ever allocated. Proof: an item is allocated only at a moment
+//!   when the pool is empty; then each item holds a value, or is one of n^2 dummies, or is in one
+//!   of 2n lists of at most G. (A list that a process has just allocated counts as its
 //!   produceList.)
-//! * *Theorem 1*: the matrix is a non-blocking pool of items. Beyond that, produce and consume
-//!   are wait-free but for the pool's compare-and-swap, which fails only if another's succeeds.
+//! * *Theorem 1*: the matrix is a non-blocking pool of items. Moreover, produce and consume are
+//!   wait-free except for the pool's compare-and-swap, which fails only if another thread's
+//!   succeeds.
 //! * A channel allocates at most M + 1 items, rounded up to a chunk.
 //!
 //! # Deviations from the paper
 //!
-//! * Fig. 4 goes on using the consumeList after it was put into the pool, so that the list grows
+//! * Fig. 4 keeps using the consumeList after it was put into the pool, so that the list grows
 //!   inside the pool: here the process forgets it.
-//! * Fig. 4 takes a list from the pool without asking whether there is one: here an empty pool
-//!   makes the producer allocate, so M need not be known beforehand; or, in a [`bounded_matrix`],
-//!   whose lists are all there from the beginning, gives the value back.
-//! * The paper leaves the pool open and suggests a queue; here it is a stack, whose lists are
+//! * Fig. 4 takes a list from the pool without checking whether there is one: here the producer
+//!   allocates a list if the pool is empty, so M need not be known beforehand. In a
+//!   [`bounded_matrix`], whose lists are all allocated at the beginning, [`Process::try_produce`]
+//!   returns the value instead.
+//! * The paper does not specify the pool and suggests a queue; here it is a stack, whose lists are
 //!   more likely to be in a cache, and an item is its list's descriptor.
-//! * Theorem 2 omits the n^2 dummies. They come out of the same chunks, and process 0 begins with
-//!   what they leave of the last one.
-//! * The get-oracle of the simple policy drains one PCB to empty, which starves the others while
-//!   its producer keeps up: here the turn passes on after n items.
+//! * Theorem 2 omits the n^2 dummies. They come from the same chunks, and process 0 starts with the
+//!   items that they leave of the last one.
+//! * The get-oracle of the simple policy drains one PCB until it is empty, which starves the others
+//!   while that PCB's producer keeps up: here the turn passes on after n items.
 //! * Head and tail of a PCB are fields of the processes, not of a shared record.
-//! * The oracles, and the termination that they report, are the business of the caller.
+//! * The caller provides the oracles, and the termination that they report.
 //!
 //! # Orderings
 //!
@@ -104,11 +107,11 @@
 //! | O9 | channel's `consume`: store of the dummy | Release | O10 | the producer could overwrite an item that is still being read | `pcb_channel_reuses_what_was_consumed` |
 //! | O10 | channel's `refill`: load of the dummy | Acquire | O9 | as O9 | `pcb_channel_reuses_what_was_consumed` |
 //!
-//! All other accesses are Relaxed. The pop's successful exchange may be, because it reads the very
-//! value that O7 or O8 read (until the tag wraps, no pair of tag and name is written twice), and
-//! because every change of the head is a read-modify-write, so each Release in the past heads a
-//! release sequence that reaches the current value. The links in a list, and the arena's table at a
-//! name, are ordered by whatever handed over the list or the item.
+//! All other accesses are Relaxed. The pop's successful exchange may be Relaxed, because it reads
+//! the very value that O7 or O8 read (until the tag wraps, no pair of tag and name is written
+//! twice), and because every change of the head is a read-modify-write, so each earlier Release
+//! heads a release sequence that reaches the current value. The links in a list, and the arena's
+//! table entry for a name, are ordered by the operation that passed on the list or the item.
 
 use std::error::Error;
 use std::fmt;
@@ -123,20 +126,20 @@ pub use channel::{Consumer, Producer, channel, channel_with};
 pub use matrix::matrix_starting_at;
 pub use matrix::{Process, bounded_matrix, matrix};
 
-/// A granularity for [`matrix`] that makes the pool's cost vanish: at 64, two uncontended
+/// A granularity for [`matrix`] that makes the pool's cost negligible: at 64, two uncontended
 /// compare-and-swaps of about 7 ns each are 0.2 ns per item, and a produceList and a consumeList
 /// together, at 128 bytes an item, are half of a first-level cache of 32 KiB.
 pub const GRANULARITY: usize = 64;
 
-/// The largest granularity; a larger one is taken for this.
+/// The largest granularity, to which larger ones are clamped.
 pub const MAX_GRANULARITY: usize = 1 << 16;
 
-/// The matrix has no process with this number; the item comes back.
+/// Error of a `produce` for a process that the matrix does not have. Returns the item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoSuchProcess<T>(pub T);
 
 impl<T> NoSuchProcess<T> {
-    /// The item that went nowhere.
+    /// Returns the item that was refused.
     pub fn into_inner(self) -> T {
         self.0
     }

@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 use super::item::{Arena, Item};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
-/// The paper's RS-pool, and the arena that its items live in.
+/// The paper's RS-pool, and the arena of its items.
 ///
 /// | bits of `head` | meaning |
 /// |---|---|
@@ -16,12 +16,13 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 pub(super) struct Pool {
     head: CachePadded<AtomicU64>,
     arena: Arena,
-    /// Set if nothing is allocated any more. Written before the matrix is shared.
+    /// Set if [`pop_within_bound`](Pool::pop_within_bound) may not allocate. Written before the
+    /// matrix is shared.
     is_bound: AtomicBool,
 }
 
 impl Pool {
-    /// An empty pool whose tag starts at `tag`.
+    /// Creates an empty pool whose tag starts at `tag`.
     pub(super) fn new(granularity: usize, tag: u32) -> Self {
         Self {
             head: CachePadded::new(AtomicU64::new(pack(tag, 0))),
@@ -34,12 +35,12 @@ impl Pool {
         &self.arena
     }
 
-    /// Gives a list of `granularity` items to the process that takes one next.
+    /// Pushes a list of `granularity` items.
     ///
     /// # Safety
     ///
     /// `list` is the first of `granularity` items of this pool's arena, linked by `next` up to a
-    /// null. They belong to the caller, and no longer after the call.
+    /// null. The caller owns them, and gives them up with the call.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn push(&self, list: *mut Item) {
@@ -61,7 +62,7 @@ impl Pool {
         }
     }
 
-    /// A list of `granularity` items, from the pool or else freshly allocated.
+    /// Returns a list of `granularity` items, from the pool or else newly allocated.
     #[cold]
     #[inline(never)]
     pub(super) fn pop_or_grow(&self) -> *mut Item {
@@ -73,12 +74,12 @@ impl Pool {
         }
     }
 
-    /// From now on [`pop_within_bound`](Pool::pop_within_bound) allocates nothing.
+    /// Makes [`pop_within_bound`](Pool::pop_within_bound) allocate nothing from now on.
     pub(super) fn bound(&self) {
         self.is_bound.store(true, Ordering::Relaxed);
     }
 
-    /// The same; null if the pool is empty and bound.
+    /// As [`pop_or_grow`](Pool::pop_or_grow), but returns null if the pool is empty and bound.
     #[cold]
     #[inline(never)]
     pub(super) fn pop_within_bound(&self) -> *mut Item {
@@ -89,19 +90,19 @@ impl Pool {
         }
     }
 
-    /// A list from the pool, or null if there is none.
+    /// Returns a list from the pool, or null if there is none.
     fn pop(&self) -> *mut Item {
         let mut old = self.head.load(Ordering::Acquire); // [O7]
         loop {
             if name(old) == 0 {
                 return ptr::null_mut();
             }
-            // SAFETY: who pushed the list had the item, so it was allocated before that, and the
-            // push happened before this by [O7] or [O8].
+            // SAFETY: the thread that pushed the list owned the item, so it was allocated before
+            // the push, and the push happened before this by [O7] or [O8].
             let list = unsafe { self.arena.item(name(old)) };
-            // SAFETY: an item of our arena. If another process has taken the list, `below` may be
-            // stale, but the exchange fails: this list on top again means a push since, a different
-            // tag.
+            // SAFETY: an item of the arena. If another process has taken the list, `below` may be
+            // stale, but then the exchange fails: the list can be on top again only after a push,
+            // which has changed the tag.
             let below = unsafe { &*list }.below.load(Ordering::Relaxed) as u32;
             let new = pack(tag(old), below);
             match self.head.compare_exchange(

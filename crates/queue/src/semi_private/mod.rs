@@ -1,8 +1,8 @@
-//! The semi-private deque: nothing that the owner does alone costs a fence.
+//! The semi-private deque: the owner pushes and pops private items without a fence.
 //!
 //! The topmost part of the deque is public, the rest private. The owner works on the private part
-//! with plain loads and stores. A thief that finds only private work sets a flag, and the
-//! owner, which polls it, moves the boundary down.
+//! with plain loads and stores. A thief that finds only private work sets a flag. The owner polls
+//! the flag, and answers by moving the boundary towards the bottom.
 //!
 //! ```text
 //!          top        boundary                bottom
@@ -14,39 +14,39 @@
 //!
 //! **Invariant.** `top <= boundary <= bottom`. Thieves take below `boundary` only, by raising
 //! `top`. The owner alone writes `boundary`, alone knows `bottom`, and takes from the public part
-//! only when the private part is empty. All three are monotone but for the owner's own pops, so the
-//! index of an item that the owner has not popped tells for certain where it is: at or above
+//! only when the private part is empty. All three are monotone except for the owner's own pops, so
+//! the index of an item that the owner has not popped determines where it is: at or above
 //! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
 //!
-//! Free slots are null: those from `bottom` up to and including `limit`, which is so far behind the
-//! `top` that the owner saw last as there is room, so that `bottom <= limit`. So a thief learns
-//! from the slot at `top` whether the deque is empty, if `top` stays where it is meanwhile, and the
-//! owner need not publish `bottom`: a push is one store, the item, and a pop is one, the null.
-//! The price is the thief's, who passes a fence even if it finds nothing. An item may be null too,
-//! such as the integer 0. While there is one in the deque, every operation of the owner takes the
-//! slow path and publishes `bottom`.
+//! Free slots are null: those from `bottom` up to and including `limit`, the last index for which
+//! there is room given the `top` that the owner saw last (`bottom <= limit`). So a thief learns
+//! from the slot at `top` whether the deque is empty, provided that `top` does not change
+//! meanwhile, and the owner need not publish `bottom`: a push is one store, of the item, and a pop
+//! is one, of the null. The thief pays for this: it passes a fence even if it finds nothing. An
+//! item may be null too, such as the integer 0. While a null item is in the deque, every operation
+//! of the owner takes the slow path and publishes `bottom`.
 //!
 //! **Operations** (the thesis's names in parentheses). [`push`](Owner::push) (push) writes the slot
-//! at `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that says RACE) takes the item before
-//! it; if the private part is empty, it first takes half of the public part back: it lowers
-//! `boundary`, passes a fence, and looks whether `top` is still below; a single public item is
+//! at `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that returns RACE) takes the item
+//! before it; if the private part is empty, it first takes half of the public part back: it lowers
+//! `boundary`, passes a fence, and checks that `top` is still below; a single public item is
 //! taken by compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
-//! [`steal`](crate::Thief::steal) (popTop) is that of Chase and Lev, with a fourth answer,
-//! [`Steal::Private`](crate::Steal::Private); [`Stealer::target`] asks the owner to expose.
+//! [`steal`](crate::Thief::steal) (popTop) is that of Chase and Lev, with a fourth result,
+//! [`Steal::Private`](crate::Steal::Private); [`Stealer::target`] asks the owner to expose items.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
 //! T1/P + O(Tinf), and the expected number of fences is O(P Tinf), not O(T1). Assumption:
 //! the owner polls the flag between any two nodes. A task that runs for long without polling
-//! hides its private work for that time; poll at every fork and join. No thief can force this
-//! deque: its owner pops without a look at any word that a thief writes. The pool's strategy
-//! `semi-private` exposes as this one does, but on [`split`](crate::split), whose owner does look,
-//! and whose thieves force what it does not expose.
+//! hides its private work for that time; poll at every fork and join. Thieves cannot force an
+//! exposure of this deque: its owner pops without reading any word that a thief writes. The pool's
+//! strategy `semi-private` exposes items by the same rule, but on [`split`](crate::split), whose
+//! owner does read such a word, so that its thieves can force what it does not expose.
 //!
 //! **Deviations.** As printed, popBottom lowers the official bottom but not the private one, and
 //! the next pop returns the same node; and the flag is cleared after the exposure, which loses a
-//! request made in between. Here both are in step, and [`poll`](Deque::poll) clears first. The
-//! thesis's reset of the indices to 0 is gone, so an index keeps its meaning and the array may be
-//! circular. popBottom takes back half of the public part rather than one item, so that draining
+//! request made in between. Here both bottoms are lowered, and [`poll`](Deque::poll) clears the
+//! flag first. The indices are not reset to 0, so that an index keeps its meaning and the array may
+//! be circular. popBottom takes back half of the public part rather than one item, so that draining
 //! n public items takes O(log n) fences. The thesis's popTop cannot tell an empty deque from one
 //! with private work; here the null slots do.
 //!
@@ -64,13 +64,13 @@
 //! | S10 | nothing public: fence between the slot and the second look at `top` | Acquire | S14 | the slot of a stolen item, emptied since, would look like an empty deque | `semi_private::never_empty_behind_a_theft` |
 //! | S11 | nothing public: second look at `top` | Relaxed | - | the fence S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
-//! | S13 | whereabouts: read `top` | Acquire | S9 | who is told that a thief has the item may want to see what the thief did before | `semi_private::stolen_by_one_who_is_known` |
+//! | S13 | whereabouts: read `top` | Acquire | S9 | an owner that is told that a thief has the item may rely on what the thief did before | `semi_private::stolen_by_one_who_is_known` |
 //! | S14 | make room: fence before the slots of stolen items are emptied | Release | S10 | as S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S15 | publish `bottom` for a null item, read it | Relaxed | - | like the word in a slot: S7 and S10 order it | `semi_private::never_empty_with_null_items` |
 //! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | none: nothing is weaker |
 //!
-//! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
-//! restoring it may be Relaxed.
+//! Every store of `boundary` comes after the fence S1 that published the items below it, so the
+//! stores that lower or restore it may be Relaxed.
 
 mod cursor;
 mod slow;
@@ -93,21 +93,21 @@ use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::traits::{Full, Owner};
 use crate::word::Word;
 
-/// What the owner writes, but not on its fast path, and the thieves read.
+/// Words that the owner writes off its fast path, and that thieves read.
 struct Own {
     boundary: AtomicU64,
-    /// The bottom while a null item may be in the deque; else something that is not above `top`.
+    /// The bottom while a null item may be in the deque; otherwise a value that is not above `top`.
     bottom: AtomicU64,
-    /// How far `bottom` may rise, as of the owner's last look at `top`. The slots from `bottom` up
-    /// to and including this one are null.
+    /// The highest `bottom` for which there is room, given the `top` that the owner read last. The
+    /// slots from `bottom` up to and including this one are null.
     limit: AtomicU64,
-    /// The owner's alone. Its floor is never below the boundary.
+    /// Accessed by the owner only. The floor is never below the boundary.
     bounds: Cell<Bounds>,
 }
 
 struct Shared<T: Word> {
     own: CachePadded<Own>,
-    /// The owner's alone.
+    /// Accessed by the owner only.
     slow: UnsafeCell<Slow>,
     /// Raised by thieves and, for the last item, by the owner.
     top: CachePadded<AtomicU64>,
@@ -115,14 +115,14 @@ struct Shared<T: Word> {
     /// cache until a thief asks.
     targeted: CachePadded<AtomicBool>,
     ring: Ring,
-    /// Of thefts, by their index.
+    /// Trace of the thefts, by their index.
     trace: Trace,
-    /// Invariant in `T`: what one handle puts in, another takes out.
+    /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
-// What is the owner's alone is reached only through the one `Deque`.
+// The owner's fields are accessed only through the one `Deque`.
 unsafe impl<T: Word + Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
@@ -130,7 +130,7 @@ unsafe impl<T: Word + Send> Sync for Shared<T> {}
 impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         let top = self.top.load(Ordering::Relaxed);
-        // The owner is gone and has made everything public.
+        // The owner was dropped, and has made everything public.
         let bottom = self.own.boundary.load(Ordering::Relaxed);
         // SAFETY: the words between the indices have not been taken, and no handle is left.
         self.ring
@@ -138,7 +138,7 @@ impl<T: Word> Drop for Shared<T> {
     }
 }
 
-/// Empties a private slot.
+/// Takes the word out of a private slot, and empties the slot.
 #[inline]
 fn take(slot: &AtomicPtr<()>) -> *mut () {
     let word = slot.load(Ordering::Relaxed);
@@ -146,7 +146,7 @@ fn take(slot: &AtomicPtr<()>) -> *mut () {
     word
 }
 
-/// How much of the private part an exposure makes public.
+/// The amount of private work that an exposure makes public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
     /// The topmost item, as in the thesis.
@@ -156,14 +156,14 @@ pub enum Exposure {
     Half,
 }
 
-/// The place of an item in a deque, good for as long as the owner has not popped it.
+/// The position of an item in a deque, valid until the owner pops the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(ring::Index);
 
-/// Where an item is that was pushed and not popped.
+/// The location of an item that was pushed and not popped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// In the private part, out of the thieves' reach.
+    /// In the private part, where thieves cannot take it.
     Private,
     /// In the public part, where a thief may take it at any moment.
     Public,
@@ -171,7 +171,9 @@ pub enum Whereabouts {
     Stolen,
 }
 
-/// The owner's side. What is left in it when the last handle goes is dropped then.
+/// The owner's handle. Items that are left are dropped with the last handle.
+///
+/// When the owner's handle is dropped, all items become public.
 ///
 /// ```
 /// use locksley_queue::semi_private::{Deque, Exposure};
@@ -188,7 +190,7 @@ pub enum Whereabouts {
 /// assert_eq!(deque.pop(), Some(2));
 /// ```
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::semi_private::Deque;
@@ -206,26 +208,26 @@ pub struct Deque<T: Word> {
 // SAFETY: the cursor points into the circle of slots, which the handle keeps alive; and the handle
 // is `Send` and `Sync` for such items.
 unsafe impl<T: Word + Send> Send for Deque<T> {}
-// SAFETY: as above; `&Deque` gives nothing but looks.
+// SAFETY: as above; the methods that take `&Deque` only read.
 unsafe impl<T: Word + Send> Sync for Deque<T> {}
 
 impl<T: Word> Deque<T> {
-    /// An empty deque.
+    /// Creates an empty deque.
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
-    /// that when it is found empty often.
+    /// Creates an empty deque with room for `capacity` items before it first grows. It may shrink
+    /// below that when it is often found empty.
     ///
     /// # Panics
     ///
-    /// If so many slots cannot be allocated.
+    /// If more slots are needed than an allocation can have.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
 
-    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    /// Creates a deque whose indices start at `start`, rounded down to a multiple of the stride.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let start = start / STRIDE * STRIDE;
@@ -257,26 +259,26 @@ impl<T: Word> Deque<T> {
         self.shared.own.bounds.get().index(self.cursor)
     }
 
-    /// How many items fit before the deque grows.
+    /// Returns the number of items that fit before the deque grows.
     pub fn capacity(&self) -> usize {
         // SAFETY: only the owner's methods change the view, and they take `&mut self`.
         unsafe { (*self.shared.slow.get()).capacity() }
     }
 
-    /// How many items are out of the thieves' reach.
+    /// Returns the number of private items.
     #[inline]
     pub fn private_len(&self) -> usize {
         let boundary = self.shared.own.boundary.load(Ordering::Relaxed);
         length(boundary, self.bottom())
     }
 
-    /// The index that the next pushed item will have.
+    /// Returns the index that the next pushed item will have.
     #[inline]
     pub fn next_index(&self) -> Index {
         Index(self.bottom())
     }
 
-    /// Where the item of this index is, which the owner has pushed and not popped.
+    /// Returns the location of the item with this index, which the owner has pushed and not popped.
     #[inline]
     pub fn whereabouts(&self, index: Index) -> Whereabouts {
         if distance(self.shared.own.boundary.load(Ordering::Relaxed), index.0) >= 0 {
@@ -297,7 +299,7 @@ impl<T: Word> Deque<T> {
         self.shared.targeted.load(Ordering::Relaxed) // [S12]
     }
 
-    /// Exposes work if a thief has asked for it. Returns how many items became public.
+    /// Exposes work if a thief has asked for it. Returns the number of items that became public.
     #[inline]
     pub fn poll(&mut self, exposure: Exposure) -> usize {
         if self.is_targeted() {
@@ -307,8 +309,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// Makes the topmost private items public, and forgets requests made so far. Returns how
-    /// many there were to expose.
+    /// Makes the topmost private items public, and clears the request. Returns the number of items
+    /// that became public.
     #[inline]
     pub fn expose(&mut self, exposure: Exposure) -> usize {
         let (cursor, count) = self.shared.expose(self.cursor, exposure);
@@ -329,7 +331,7 @@ impl<T: Word> Owner for Deque<T> {
             self.cursor = self.shared.push_slowly(self.cursor, word);
             return Ok(());
         }
-        // SAFETY: the cursor is below the ceiling, so it is at a slot.
+        // SAFETY: the cursor is below the ceiling, so it points to a slot.
         unsafe { &*self.cursor }.store(word, Ordering::Relaxed);
         self.cursor = self.cursor.wrapping_add(1);
         Ok(())
@@ -343,8 +345,8 @@ impl<T: Word> Owner for Deque<T> {
             return item;
         }
         self.cursor = self.cursor.wrapping_sub(1);
-        // SAFETY: the cursor is not below the floor, so it is at a slot; and the floor is not
-        // below the boundary, so the item is private: the owner's.
+        // SAFETY: the cursor is not below the floor, so it points to a slot; and the floor is not
+        // below the boundary, so the item is private, and belongs to the owner.
         Some(unsafe { T::from_word(take(&*self.cursor)) })
     }
 
@@ -358,7 +360,7 @@ impl<T: Word> Owner for Deque<T> {
 }
 
 impl<T: Word> Drop for Deque<T> {
-    /// Leaves everything to the thieves.
+    /// Makes all items public, so that thieves can take them.
     #[inline]
     fn drop(&mut self) {
         self.shared.expose_all(self.cursor);

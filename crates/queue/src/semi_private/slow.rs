@@ -1,8 +1,8 @@
-//! What the owner does off the fast path.
+//! The owner's slow paths.
 //!
-//! Each function is called by the owner only, with its cursor, which comes back as it is
-//! afterwards: as a value, so that the handle's own address is passed to no function and a deque
-//! which a function has to itself lives in registers.
+//! Only the owner calls these functions. They take the cursor by value and return the new one, so
+//! that the address of the handle escapes to no function, and the compiler can keep a local deque
+//! in registers.
 
 use std::ptr;
 
@@ -12,7 +12,7 @@ use crate::ring::{Index, STRIDE, View, distance, length};
 use crate::sync::{Ordering, fence};
 use crate::word::Word;
 
-/// What the owner needs off the fast path.
+/// The owner's data for the slow paths.
 pub(super) struct Slow {
     view: View,
     /// The lowest index of a null item, if there may be one in the deque.
@@ -24,18 +24,18 @@ impl Slow {
         Slow { view, null: None }
     }
 
-    /// How many items fit.
+    /// Returns the number of items that fit.
     pub(super) fn capacity(&self) -> usize {
         self.view.capacity() - 1
     }
 
-    /// The last index whose slot is free if the top is at `top`. It stays free: if all items were
-    /// stolen, a thief would look there for the next one.
+    /// Returns the last index whose slot is free, given `top`. That slot stays free: if all items
+    /// were stolen, a thief would look there for the next one.
     pub(super) fn limit(&self, top: Index) -> Index {
         self.view.limit(top).wrapping_sub(STRIDE)
     }
 
-    /// How far the cursor may move in the round of a slot.
+    /// Returns the bounds of the cursor in the round of a slot.
     #[inline]
     pub(super) fn bounds(&self, slot: Index, boundary: Index, limit: Index) -> Bounds {
         Bounds::new(&self.view, slot, boundary, limit)
@@ -43,11 +43,11 @@ impl Slow {
 }
 
 impl<T: Word> Shared<T> {
-    /// Readies the fast path for the round of a slot. While there are null items there is none, and
-    /// `bottom` is published.
+    /// Prepares the fast path for the round of a slot. While there are null items, the fast path is
+    /// disabled, and `bottom` is published.
     fn resume(&self, slot: Index, bottom: Index) -> Cursor {
         let boundary = self.own.boundary.load(Ordering::Relaxed);
-        // SAFETY: only the owner gets here.
+        // SAFETY: only the owner calls this.
         let slow = unsafe { &*self.slow.get() };
         let limit = self.own.limit.load(Ordering::Relaxed); // [S16]
         let mut bounds = slow.bounds(slot, boundary, limit);
@@ -60,13 +60,13 @@ impl<T: Word> Shared<T> {
         cursor
     }
 
-    /// A push has come to the end of the round or to the limit, or the word is null, or there are
-    /// null items.
+    /// Pushes a word when the cursor is at the end of the round or at the limit, or the word is
+    /// null, or there are null items.
     #[cold]
     #[inline(never)]
     pub(super) fn push_slowly(&self, cursor: Cursor, word: *mut ()) -> Cursor {
         let bottom = self.own.bounds.get().index(cursor);
-        // SAFETY: only the owner gets here.
+        // SAFETY: only the owner calls this.
         let slow = unsafe { &mut *self.slow.get() };
         if bottom == self.own.limit.load(Ordering::Relaxed) {
             self.make_room(slow, bottom);
@@ -79,19 +79,19 @@ impl<T: Word> Shared<T> {
         self.resume(bottom, bottom.wrapping_add(STRIDE))
     }
 
-    /// The bottom is at the limit: looks at `top` again; if the circle is really full, doubles
-    /// it.
+    /// Raises the limit, which the bottom has reached: reads `top` again, and doubles the circle if
+    /// it is really full.
     fn make_room(&self, slow: &mut Slow, bottom: Index) {
         let top = self.top.load(Ordering::Acquire); // [S3]
         if slow.limit(top) == bottom {
             // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
             unsafe { self.ring.grow(&mut slow.view, top, bottom) };
         } else {
-            // Slots up to that of the item before `top` are free.
+            // The slots of the items below `top` are free.
             self.trace.expect(top.wrapping_sub(STRIDE));
         }
         let limit = slow.limit(top);
-        // A thief that finds a slot empty which held a stolen item must see that it was stolen.
+        // A thief that finds the slot of a stolen item empty must see that the item was stolen.
         fence(Ordering::Release); // [S14]
         let mut index = bottom;
         while index != limit {
@@ -102,7 +102,8 @@ impl<T: Word> Shared<T> {
         self.own.limit.store(limit, Ordering::Relaxed); // [S16]
     }
 
-    /// A pop has come to the start of the round or to the boundary, or there are null items.
+    /// Pops an item when the cursor is at the start of the round or at the boundary, or there are
+    /// null items.
     #[cold]
     #[inline(never)]
     pub(super) fn pop_slowly(&self, cursor: Cursor) -> (Cursor, Option<T>) {
@@ -117,7 +118,7 @@ impl<T: Word> Shared<T> {
             }
         }
         let lowered = bottom.wrapping_sub(STRIDE);
-        // SAFETY: only the owner gets here.
+        // SAFETY: only the owner calls this.
         let slow = unsafe { &mut *self.slow.get() };
         // SAFETY: the view is current.
         let word = take(unsafe { slow.view.slot(lowered) });
@@ -125,11 +126,11 @@ impl<T: Word> Shared<T> {
             self.no_nulls(slow);
         }
         let cursor = self.resume(lowered, lowered);
-        // SAFETY: the boundary is below `bottom`, so the item is private: the owner's.
+        // SAFETY: the boundary is below `bottom`, so the item is private, and belongs to the owner.
         (cursor, Some(unsafe { T::from_word(word) }))
     }
 
-    /// There is no null item any more: from now on `bottom` is not published.
+    /// Notes that the deque has no null item: `bottom` is not published from now on.
     fn no_nulls(&self, slow: &mut Slow) {
         slow.null = None;
         let top = self.top.load(Ordering::Relaxed); // [S4]
@@ -143,17 +144,17 @@ impl<T: Word> Shared<T> {
         boundary.store(middle, Ordering::Relaxed);
         fence(Ordering::SeqCst); // [S2]
         let top = self.top.load(Ordering::Relaxed);
-        // A thief that takes the item at `middle` has to raise `top` to it first, then to pass
-        // its fence; so if `top` is below it now, the thief will see the lowered boundary.
+        // A thief that takes the item at `middle` must first see `top` there, then pass its fence.
+        // So if `top` is below `middle` now, that thief will see the lowered boundary.
         if distance(top, middle) <= 0 {
             boundary.store(before, Ordering::Relaxed);
         }
     }
 
-    /// Takes the one public item, the one at `top`.
+    /// Takes the only public item, which is at `top`, by compare-and-swap, unless a thief does.
     fn pop_last(&self, top: Index) -> (Cursor, Option<T>) {
         let next = top.wrapping_add(STRIDE);
-        // SAFETY: only the owner gets here, and the view is current.
+        // SAFETY: only the owner calls this, and the view is current.
         let word = unsafe { (*self.slow.get()).view.slot(top) }.load(Ordering::Relaxed);
         self.trace.leave(top);
         let race = self
@@ -164,9 +165,9 @@ impl<T: Word> Shared<T> {
         (cursor, race.ok().map(|_| unsafe { T::from_word(word) }))
     }
 
-    /// The deque is empty, with both ends at `at`.
+    /// Updates the owner's state for an empty deque with both ends at `at`. May shrink the circle.
     fn found_empty(&self, at: Index) -> Cursor {
-        // SAFETY: only the owner gets here.
+        // SAFETY: only the owner calls this.
         let slow = unsafe { &mut *self.slow.get() };
         if slow.null.is_some() {
             self.no_nulls(slow);
@@ -178,11 +179,11 @@ impl<T: Word> Shared<T> {
         self.resume(at, at)
     }
 
-    /// Does what [`Deque::expose`](super::Deque::expose) says.
+    /// Implements [`Deque::expose`](super::Deque::expose).
     #[cold]
     #[inline(never)]
     pub(super) fn expose(&self, cursor: Cursor, exposure: Exposure) -> (Cursor, usize) {
-        // Cleared first: a request that comes in between is for the next exposure.
+        // Cleared first, so that a request made during the exposure is kept for the next one.
         self.targeted.store(false, Ordering::Relaxed); // [S12]
         let bottom = self.own.bounds.get().index(cursor);
         let boundary = self.own.boundary.load(Ordering::Relaxed);
@@ -195,7 +196,7 @@ impl<T: Word> Shared<T> {
         (self.resume(bottom, bottom), count)
     }
 
-    /// Leaves everything to the thieves: the owner goes.
+    /// Makes all items public, before the owner is dropped.
     #[cold]
     #[inline(never)]
     pub(super) fn expose_all(&self, cursor: Cursor) {

@@ -1,4 +1,4 @@
-//! The sequential logic.
+//! Tests of the sequential logic.
 
 use std::collections::VecDeque;
 
@@ -36,8 +36,8 @@ fn half_of_the_private_part_is_rounded_up() {
     }
 }
 
-/// Every sequence of a few operations on items that are null and items that are not, with what a
-/// thief must be told after each of them.
+/// Checks every sequence of a few operations on null and other items, with the result that a thief
+/// must get after each of them.
 #[test]
 fn null_items_are_items() {
     const OPS: u32 = 5;

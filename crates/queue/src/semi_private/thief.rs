@@ -21,14 +21,15 @@ impl<T: Word> Stealer<T> {
 
     /// Asks the owner to expose private work.
     ///
-    /// Looks before it writes, so that many thieves who ask at once do not fight for the line.
+    /// Reads the flag before it writes, so that many thieves which ask at once do not contend for
+    /// its cache line.
     pub fn target(&self) {
         if !self.shared.targeted.load(Ordering::Relaxed) {
             self.shared.targeted.store(true, Ordering::Relaxed); // [S12]
         }
     }
 
-    /// Where the ends of the public part are, for a thief that may now read slots.
+    /// Begins a visit, in which the thief may read slots, and returns the ends of the public part.
     fn look(&self) -> (Visit<'_>, Index, Index) {
         let visit = self.shared.ring.enter();
         let top = self.shared.top.load(Ordering::Relaxed); // [S6]
@@ -37,13 +38,13 @@ impl<T: Word> Stealer<T> {
         (visit, top, boundary)
     }
 
-    /// What to answer a thief that saw nothing public and this word in the slot at `top`.
+    /// Returns the result for a thief that saw nothing public, and this word in the slot at `top`.
     fn nothing_public(&self, top: Index, word: *mut ()) -> Steal<T> {
         let bottom = self.shared.own.bottom.load(Ordering::Relaxed); // [S15]
         fence(Ordering::Acquire); // [S10]
         let now = self.shared.top.load(Ordering::Relaxed); // [S11]
         if now != top {
-            // The slot may have been another item's.
+            // The word may be that of another item.
             Steal::Retry
         } else if !word.is_null() || distance(top, bottom) > 0 {
             Steal::Private
@@ -58,7 +59,7 @@ impl<T: Word> Thief for Stealer<T> {
 
     fn steal(&self) -> Steal<T> {
         let (visit, top, boundary) = self.look();
-        // SAFETY: a look passes the fence.
+        // SAFETY: `look` has passed the fence.
         let word = unsafe { visit.read(top) };
         if distance(top, boundary) <= 0 {
             return self.nothing_public(top, word);
@@ -79,7 +80,7 @@ impl<T: Word> Thief for Stealer<T> {
         }
     }
 
-    /// Counts the private items too, by searching for the first empty slot.
+    /// Counts the private items too, by a binary search for the first empty slot.
     fn len(&self) -> usize {
         let (visit, top, boundary) = self.look();
         let own = &self.shared.own;
@@ -92,7 +93,7 @@ impl<T: Word> Thief for Stealer<T> {
         let (mut taken, mut free) = (0, length(first, limit));
         while taken < free {
             let middle = (taken + free) / 2;
-            // SAFETY: a look passes the fence.
+            // SAFETY: `look` has passed the fence.
             let word = unsafe { visit.read(first.wrapping_add(middle as u64 * STRIDE)) };
             if word.is_null() {
                 free = middle;
@@ -106,7 +107,7 @@ impl<T: Word> Thief for Stealer<T> {
 
     fn is_empty(&self) -> bool {
         let (visit, top, boundary) = self.look();
-        // SAFETY: a look passes the fence.
+        // SAFETY: `look` has passed the fence.
         let word = unsafe { visit.read(top) };
         distance(top, boundary) <= 0 && self.nothing_public(top, word).is_empty()
     }

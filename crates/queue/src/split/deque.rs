@@ -1,4 +1,4 @@
-//! The handles: an owner that cannot be misused, and its thieves.
+//! Safe handles: one for the owner, and those of its thieves.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::word::Word;
 
 /// An owner's handle.
 ///
-/// It answers a request after the push that notices it, by exposing half of what is private.
+/// It answers a request after the push that notices it, by exposing half of the private items.
 ///
 /// ```
 /// use locksley_queue::{Owner, Steal, Thief, split};
@@ -27,7 +27,7 @@ use crate::word::Word;
 /// ```
 pub struct Deque<T: Word> {
     deque: Handle<Embedded<T>>,
-    /// The deque's bottom, which only this handle moves. A function that has the handle to itself
+    /// Copy of the deque's bottom, which only this handle changes. For a local deque the compiler
     /// can keep it in a register.
     bottom: Index,
 }
@@ -42,7 +42,7 @@ impl<T: Word> Deque<T> {
     ///
     /// # Panics
     ///
-    /// If no allocation has so many slots.
+    /// If more slots are needed than an allocation can have.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -50,8 +50,8 @@ impl<T: Word> Deque<T> {
     /// Creates a deque whose indices start at `start`, for tests of what happens as they grow.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
-        // Its thieves may force from now on. A runtime that cannot wait for that has the deque
-        // embedded.
+        // Registers the process, so that thieves can force at once. A runtime that cannot wait for
+        // that uses `Embedded`.
         barrier::is_ready();
         let deque = Handle::new(Embedded::starting_at(capacity, start));
         Deque {
@@ -62,17 +62,19 @@ impl<T: Word> Deque<T> {
 
     /// Returns how many items fit before the deque grows.
     pub fn capacity(&self) -> usize {
-        // SAFETY: the handle is the owner's, and the borrow keeps its other operations away.
+        // SAFETY: the handle is the owner's, and the borrow excludes operations that change the
+        // deque's view.
         unsafe { self.deque.capacity() }
     }
 
-    /// Makes up to `count` of the oldest private items public. Returns how many there were.
+    /// Makes up to `count` of the oldest private items public. Returns the number of items that
+    /// became public.
     pub fn expose(&mut self, count: usize) -> usize {
         // SAFETY: the handle is the owner's, and borrowed exclusively.
         unsafe { self.deque.expose(count) }
     }
 
-    /// Answers a request, if one stands. Returns how many items it made public.
+    /// Answers a request, if one is pending. Returns the number of items that became public.
     pub fn poll(&mut self) -> usize {
         // SAFETY: as above.
         unsafe { self.deque.answer() }
@@ -84,7 +86,7 @@ impl<T: Word> Deque<T> {
         unsafe { self.deque.private_len() }
     }
 
-    /// Pushes an item, and returns what [`take_back`](Self::take_back) finds it by.
+    /// Pushes an item, and returns the token by which [`take_back`](Self::take_back) finds it.
     pub fn push_for_take_back(&mut self, item: T) -> PushToken {
         let token = PushToken(self.bottom);
         self.push_item(item);
@@ -94,9 +96,8 @@ impl<T: Word> Deque<T> {
     /// Takes the item that was pushed with this token out of the deque, wherever it is, unless it
     /// was popped or stolen. If another item was pushed at the same position since, takes that one.
     ///
-    /// If items lie on top, the position stays in use, and counts as an item, until those are gone;
-    /// and a thief that comes while they are moved out of the way may be told that nothing is
-    /// there.
+    /// If items lie on top, the position stays in use, and counts as an item, until those are gone.
+    /// During the call a thief may get [`Steal::Empty`] although these items are in the deque.
     ///
     /// ```
     /// use locksley_queue::{Owner, split};
@@ -115,7 +116,7 @@ impl<T: Word> Deque<T> {
             return None;
         }
         // SAFETY: the handle is the owner's, and borrowed exclusively. The position is below the
-        // bottom, and what lies on top of it is marked.
+        // bottom, and the items on top of it are marked.
         let (word, taken) = unsafe {
             if above > STRIDE as i64 {
                 self.deque.mark();
@@ -130,15 +131,15 @@ impl<T: Word> Deque<T> {
         if taken != TakenBack::Yes && self.deque.is_called() {
             self.poll();
         }
-        // SAFETY: the item was in the deque, so the slot was that of this position; it is out of it
-        // now, and its word is turned back here alone.
+        // SAFETY: the item was in the deque, so the slot held the word of this position; the item
+        // is out of the deque now, and its word is turned back only here.
         (taken != TakenBack::No).then(|| unsafe { T::from_word(word) })
     }
 
     #[inline]
     fn push_item(&mut self, item: T) {
-        // SAFETY: the handle is the owner's, and borrowed exclusively; a push that asked for
-        // attention was followed by it.
+        // SAFETY: the handle is the owner's, and borrowed exclusively; after each push that asked
+        // for attention the owner has attended.
         let attention = unsafe { self.deque.push_at(self.bottom, item) };
         self.bottom = self.bottom.wrapping_add(STRIDE);
         // SAFETY: as above.
@@ -149,7 +150,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// Has every pop of what is inside look at what thieves do, as after a take-back.
+    /// Marks the items that are in the deque, as before a take-back, so that every pop of them
+    /// takes the slow path.
     #[doc(hidden)]
     pub fn mark(&mut self) {
         // SAFETY: the handle is the owner's, and borrowed exclusively.
@@ -178,7 +180,7 @@ impl<T: Word> Owner for Deque<T> {
                 if is_hole(word) {
                     return None;
                 }
-                // SAFETY: the item is out of the deque, and its word turned back here alone.
+                // SAFETY: the item is out of the deque, and its word is turned back only here.
                 return Some(T::from_word(word));
             }
             self.bottom = lowered;
@@ -211,24 +213,25 @@ impl<T: Word> fmt::Debug for Deque<T> {
 
 /// A thief's handle.
 ///
-/// A steal is told to [retry](Steal::Retry) whenever the public part changed under it, which the
-/// owner does too when it exposes or takes back.
+/// A steal returns [`Steal::Retry`] whenever the public part changes during the call. The owner
+/// changes it too, when it exposes items or takes them back.
 pub struct Stealer<T: Word> {
     deque: Handle<Embedded<T>>,
 }
 
 impl<T: Word> Stealer<T> {
-    /// [`Embedded::request`].
+    /// See [`Embedded::request`].
     pub fn request(&self) -> bool {
         self.deque.request()
     }
 
-    /// [`Embedded::force`].
+    /// See [`Embedded::force`].
     pub fn force(&self) -> Forced {
         self.deque.force()
     }
 
-    /// [`Embedded::steal_some`], except that it tells an empty deque from one that hides its items.
+    /// As [`Embedded::steal_some`], but distinguishes an empty deque from one with private items
+    /// only.
     pub fn steal_some(
         &self,
         amount: impl FnOnce(usize) -> usize,
@@ -237,8 +240,8 @@ impl<T: Word> Stealer<T> {
         self.or_empty(self.deque.steal_some(amount, sink))
     }
 
-    /// Takes up to half of the public items, hands all but the newest to `sink`, oldest first, and
-    /// returns the newest.
+    /// Steals up to half of the public items, passes all but the newest to `sink`, oldest first,
+    /// and returns the newest.
     pub fn steal_half_into(&self, mut sink: impl FnMut(T)) -> Steal<T> {
         let mut newest = None;
         let answer = self.steal_some(
@@ -257,8 +260,8 @@ impl<T: Word> Stealer<T> {
         }
     }
 
-    /// [`Embedded`] spares the owner's words while a request stands, and says that there may be
-    /// something. A handle looks.
+    /// Returns `Empty` instead of `Private` if the deque is empty. While a request is pending,
+    /// [`Embedded`] does not check that, to spare the owner's cache lines.
     fn or_empty<R>(&self, answer: Steal<R>) -> Steal<R> {
         match answer {
             Steal::Private if self.deque.is_empty() => Steal::Empty,

@@ -1,4 +1,5 @@
-//! The split deque that every strategy of the pool forks on: neither side pays until they meet.
+//! The split deque on which the pool's workers fork: the owner pays for synchronization only when a
+//! thief asks for work.
 //!
 //! ```text
 //!            top          split             bottom
@@ -11,83 +12,84 @@
 //! The owner pushes and pops private items with plain loads and stores: no fence, no
 //! compare-and-swap. Thieves take from the public part, one item or many with one compare-and-swap.
 //! A thief that finds nothing public sets the owner's *request*; the owner notices it after its
-//! next push, and exposes. An owner that runs a long task does not push, so a thief whose request
-//! stands unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
-//! all private items.
+//! next push, and exposes items. An owner that runs a long task does not push, so a thief whose
+//! request is not answered *forces* the exposure of all private items at once, with an asymmetric
+//! barrier ([`barrier`]).
 //!
 //! # State
 //!
-//! | word | who writes it | meaning |
+//! | word | writers | meaning |
 //! |---|---|---|
 //! | `bottom` | the owner | one past the newest item |
 //! | `span` | both, by compare-and-swap | `top`, the length of the public part, and whether a force is under way |
 //! | `limit` | the owner; a forcing thief raises it | an item at or above it is certainly private |
-//! | `ceiling` | the owner; a request sets it to 0 | a push that reaches it must look further |
+//! | `ceiling` | the owner; a request sets it to 0 | a push that reaches it takes the slow path |
 //!
 //! **Invariant.** The items are those from `top` to `bottom`; `split` = `top` + length is at most
-//! `bottom`. Thieves take below `split` only, the owner takes from `split` on without asking.
-//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force
-//! passes its barrier (below). It is also at least the owner's *mark*, below which items may have
-//! been taken from the middle and left holes: a pop at or above it need not look for one. Indices
-//! are 64 bits wide and do not wrap round (2^61 pushes); the 40 bits of `top` in `span` do.
+//! `bottom`. Thieves take below `split` only; the owner takes items from `split` on without a
+//! compare-and-swap. `limit` is at least `split`, except while the owner is inside a slow
+//! operation, or a force passes its barrier (below). It is also at least the owner's *mark*, below
+//! which items may have been taken out of the middle and left holes: a pop at or above it need not
+//! check for one. Indices are 64 bits wide and do not wrap around (2^61 pushes); the 40 bits of
+//! `top` in `span` do.
 //!
 //! # Operations
 //!
 //! - *push*: writes the slot, raises `bottom`, passes the light barrier, compares `bottom` with
-//!   `ceiling`. At or above it the owner *attends*: it makes room, and learns of a request.
+//!   `ceiling`. At or above it the owner *attends*: it makes room, and checks for a request.
 //! - *expose*: the owner raises the length by compare-and-swap.
 //! - *pop*: lowers `bottom`, passes the light barrier, compares it with `limit`. Below it the owner
-//!   looks at `span`: it cancels a force; a public item it takes back by lowering the
-//!   length, half of the public part at once.
-//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. No other thread takes
-//!   from them any more, and the owner does not write to them: before it reuses a slot it looks
-//!   whether a thief is visiting (see `ring`).
+//!   looks at `span`: it cancels a force that is under way, and takes public items back, half of
+//!   the public part at once, by lowering the length.
+//! - *steal*: raises `top` by compare-and-swap, and then reads the slots. No other thread takes
+//!   these items, and the owner does not write to their slots: before it reuses a slot it checks
+//!   that no thief is visiting (see `ring`).
 //! - *force*, only while nothing is public: the thief takes the lock of forcers; marks `span` with
-//!   the length that shall become public; raises `limit` to its end `s`; passes the heavy barrier;
-//!   reads `bottom` and `limit` again; and by compare-and-swap makes public what lies below all
-//!   three.
+//!   the length that is to become public; raises `limit` to the end `s` of that part; passes the
+//!   heavy barrier; reads `bottom` and `limit` again; and makes public, by compare-and-swap, the
+//!   items below all three (`s`, `bottom`, `limit`).
 //!
 //! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because
 //! it read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after
 //! that read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed
 //! since), and exposes nothing from `i` on. If before, the read came after the thief had raised
-//! `limit` above `i`, so the owner has lowered it since. If it lowered it before the barrier, the
-//! thief reads the lowered `limit`, and exposes nothing above it. If it lowered it after the
-//! barrier: whenever the owner stores to `limit`, it passes the light barrier and looks at `span`
-//! again; that look comes after the heavy barrier, sees the mark or what became of it, and starts
-//! over. So either the owner has cancelled the force, and its compare-and-swap fails, or `limit` is
-//! above `i` again. The lock keeps a second force from making the same mark, so a late
-//! compare-and-swap of a cancelled one always fails; its late raise of `limit` costs the owner one
-//! slow pop.
+//! `limit` above `i`, so the owner has lowered it since. If the owner lowered it before the
+//! barrier, the thief reads the lowered `limit`, and exposes nothing above it. If the owner lowered
+//! it after the barrier: whenever the owner stores to `limit`, it passes the light barrier and
+//! reads `span` again; that read comes after the heavy barrier, sees the mark or a later value, and
+//! makes the owner start over. So either the owner has cancelled the force, and the thief's
+//! compare-and-swap fails, or `limit` is above `i` again. The lock keeps a second force from making
+//! the same mark, so a late compare-and-swap of a cancelled force always fails; its late raise of
+//! `limit` costs the owner one slow pop.
 //!
-//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and
-//! the look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at
-//! `bottom`. One of them sees the other.
+//! **No wake-up is lost** if the sleeper has made a request: a push is followed by the light
+//! barrier and the load of `ceiling`; a sleeper sets the request, passes the heavy barrier, and
+//! loads `bottom`. At least one of the two sees the other's store.
 //!
 //! **Without `membarrier`** ([`FenceMode::Symmetric`](crate::barrier::FenceMode)) the deque is
-//! *fenced*, and both halves of the barrier are fences. The fast paths have none, so they are never
-//! taken: the ceiling is 1, or 0 while a request stands, so that the owner attends after every
-//! push; and `limit` is above all indices, so that every pop passes a fence (D4) and looks at
-//! `span`. Either that look sees the mark of a force, or the force sees the lowered `bottom`. So a
-//! push costs no fence (one for a runtime whose workers sleep, D2) and a pop one, as in a Chase-Lev
-//! deque, and no item stays hidden.
+//! *fenced*, and both halves of the barrier are fences. The fast paths have no fence, so they are
+//! never taken: the ceiling is 1, or 0 while a request is pending, so that the owner attends after
+//! every push; and `limit` is above all indices, so that every pop passes a fence (D4) and loads
+//! `span`. Either that load sees the mark of a force, or the force sees the lowered `bottom`. So a
+//! push costs no fence (one for a runtime whose workers sleep, D2) and a pop costs one, as in a
+//! Chase-Lev deque, and thieves can reach every item.
 //!
-//! If the barrier is refused only later, a force says so, and the thief has to wait for the owner's
-//! next push.
+//! If the barrier is first refused later, [`force`](Embedded::force) returns [`Forced::Refused`],
+//! and the thief has to wait for the owner's next push.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
-//! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
+//! compare-and-swap only to answer a request or to take back exposed items; thieves ask only
 //! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force
-//! takes the place of an exposure, so that holds with it.
+//! replaces an exposure, so the bound holds with forces too.
 //!
-//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of
-//! its own, so the owner takes back without a fence. Indices are monotone. The request is cleared
-//! before the exposure. The force is new.
+//! **Deviations from the thesis** (Algorithms 8 and 9). The public part is one word instead of an
+//! age and a separate bottom, so the owner takes items back without a fence. Indices are monotone.
+//! The request is cleared before the exposure. The thesis has no force.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_pop_and_push` |
-//! | D2 | push, and what lies on top of an item that is taken back: light barrier between `bottom` and `ceiling`; if fenced, a fence, for a push in `attend` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push`, `sleeper_against_take_back` |
+//! | D2 | push, and restoring the items on top of one that is taken back: light barrier between `bottom` and `ceiling`; if fenced, a fence, for a push in `attend` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push`, `sleeper_against_take_back` |
 //! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
 //! | D4 | store of `limit`: light barrier before the look at `span`; if fenced, no store but a fence | compiler | D5 | a raise that was overwritten would be missed by both; if fenced, as D3 | `force_against_marks`; `fenced::force_against_pops` |
 //! | D5 | force: heavy barrier; if fenced, a fence | membarrier | D3, D4 | as those | as those |
@@ -97,12 +99,12 @@
 //! | D9 | make room, pop: load of `span` | Acquire | D15 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_behind_a_claim`, `shrink_behind_a_claim` |
 //! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_behind_a_claim` |
 //! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap, and without the lock a run takes five preemptions | |
-//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | `request_brings_its_reason` |
+//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the requester did before it: it may be a sleeper that must be woken | `request_brings_its_reason` |
 //! | D13 | load of `span` before a store of `limit` | Acquire | D7 of a force | not shown by loom: the force could read a limit that follows from its own outcome; loom lets no load see a later store | |
 //! | D14 | steal, len: load of `span` | Acquire | D15 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
 //! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2, D9, D14 | the circle would be freed under the thief; and as D9 | `grow_behind_a_claim`, `slot_reuse_behind_a_claim` |
 //!
-//! Tests are of `tests/loom/split`. All stores to `span` after the first are compare-and-swaps,
+//! The tests are in `tests/loom/split`. All stores to `span` after the first are compare-and-swaps,
 //! so a load that reads a later one also acquires from an earlier Release: cancelling, marking and
 //! taking back need no ordering of their own.
 
@@ -127,35 +129,35 @@ pub use deque::{Deque, Stealer};
 use span::Span;
 pub use thief::Forced;
 
-/// The ceiling while a request stands: every push reaches it.
+/// The ceiling while a request is pending: every push reaches it.
 const REQUESTED: Index = 0;
 
-/// The ceiling of a fenced deque while no request stands: every push reaches it too.
+/// The ceiling of a fenced deque without a pending request: every push reaches it too.
 const ALWAYS: Index = 1;
 const _: () = assert!(ALWAYS < STRIDE, "the first index is one stride");
 
-/// The limit of a fenced deque: no pop is certain to be private.
+/// The limit of a fenced deque: above all indices, so that no pop takes the fast path.
 const UNLIMITED: Index = i64::MAX as u64;
 
-/// What the owner touches all the time.
+/// The words that the owner accesses in every operation.
 struct Hot {
     bottom: AtomicU64,
     limit: AtomicU64,
     ceiling: AtomicU64,
-    /// The owner's alone.
+    /// Accessed by the owner only.
     slots: Cell<Slots>,
 }
 
-/// Where the slots of the current circle are.
+/// Address and size of the slots of the current circle.
 #[derive(Clone, Copy)]
 struct Slots {
     first: NonNull<AtomicPtr<()>>,
-    /// Which bits of an index are its offset in the circle.
+    /// The bits of an index that are its offset in the circle.
     mask: u64,
 }
 
-// SAFETY: it is an address of a slot, which is an atomic; that the circle is alive is the
-// obligation of `slot`'s caller.
+// SAFETY: it is the address of a slot, which is an atomic; the caller of `slot` guarantees that the
+// circle is alive.
 unsafe impl Send for Slots {}
 // SAFETY: as above.
 unsafe impl Sync for Slots {}
@@ -168,7 +170,7 @@ impl Slots {
         }
     }
 
-    /// The slot of an index.
+    /// Returns the slot of an index.
     ///
     /// # Safety
     ///
@@ -190,32 +192,33 @@ impl Slots {
     }
 }
 
-/// What the thieves look at all the time. The owner writes to it only in slow operations.
+/// The words that thieves access in every attempt. The owner writes to them only in slow
+/// operations.
 struct Public {
     span: AtomicU64,
-    /// A thief has asked, and the owner has not answered.
+    /// Set while a thief's request for work is unanswered.
     asked: AtomicBool,
     /// The lock of forcers.
     forcing: AtomicBool,
 }
 
-/// What the owner needs off the fast path. The owner's alone.
+/// The data of the owner's slow paths. Accessed by the owner only.
 struct Slow {
     view: UnsafeCell<View>,
-    /// The ceiling without a request: where the circle is full.
+    /// Value of `bottom` at which the circle is full: the ceiling without a request.
     room: Cell<Index>,
-    /// Items below it are not taken back blindly.
+    /// Bottom at the last [`mark`](Embedded::mark), lowered by pops. A slot below it may be a hole.
     mark: Cell<Index>,
-    /// How many items the owner made public.
+    /// Number of items that the owner has made public.
     exposed: Cell<u64>,
-    /// Whether both sides use fences. Never changes.
+    /// Set if both sides use fences. Never changes.
     fenced: bool,
 }
 
-/// The deque without a handle, for a runtime that keeps it in a structure of its own and knows
+/// The deque without handles, for a runtime that embeds it in a structure of its own and knows
 /// which thread is the owner.
 ///
-/// The owner's operations take `&self` and are unsafe; the thieves' are not.
+/// The owner's operations take `&self` and are unsafe; the thieves' operations are safe.
 ///
 /// ```
 /// use locksley_queue::Steal;
@@ -239,39 +242,39 @@ pub struct Embedded<T: Word> {
     public: CachePadded<Public>,
     slow: Slow,
     ring: Ring,
-    /// Invariant in `T`: what one side puts in, the other takes out.
+    /// Makes the type invariant in `T`: an item that one side puts in, the other takes out.
     items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
-// What is the owner's alone is reached only through the owner's operations.
+// The owner's fields are accessed only through the owner's operations.
 unsafe impl<T: Word + Send> Send for Embedded<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Embedded<T> {}
 
-/// Where an item was pushed, for [`Embedded::take_back`].
+/// Position of a pushed item, for [`Embedded::take_back`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushToken(Index);
 
-/// Whether an item that was pushed is the owner's again.
+/// Result of [`Embedded::take_back`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "unless it is back, a thief has it"]
 pub enum TakenBack {
-    /// It is out of the deque, and the caller's.
+    /// The item is out of the deque, and belongs to the caller.
     Yes,
-    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller
-    /// must look at [`is_called`](Embedded::is_called).
+    /// As `Yes`, and other items lie on top of it. Thieves and sleepers could not see these for a
+    /// moment, so the caller must check [`is_called`](Embedded::is_called).
     FromUnder,
-    /// A thief has it. If others lie on top, the caller must look as above.
+    /// A thief has the item. If other items lie on top, the caller must check as for `FromUnder`.
     No,
 }
 
-/// What the owner learnt when it attended.
+/// Result of [`Embedded::attend`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attention {
-    /// A request stood; it is cleared.
+    /// Set if a request was pending. It is cleared.
     pub requested: bool,
-    /// It was, among others, that of a thief which is looking for work.
+    /// Set if a thief that looks for work has made the request, or one of several.
     pub asked: bool,
 }
 
@@ -283,7 +286,7 @@ impl<T: Word> Embedded<T> {
 
     /// Creates a deque with room for `capacity` items whose indices start at `start`.
     fn starting_at(capacity: usize, start: u64) -> Self {
-        // Above 0, so that an index below the first is no large number.
+        // At least one stride, so that the index below the first does not wrap around.
         let start = (start / STRIDE * STRIDE).max(STRIDE);
         let (ring, view) = Ring::new(capacity);
         let (room, slots) = (view.limit(start), Slots::of(&view));
@@ -317,7 +320,7 @@ impl<T: Word> Embedded<T> {
         self.hot.bottom.load(Ordering::Relaxed)
     }
 
-    /// The slot of an index in the current circle.
+    /// Returns the slot of an index in the current circle.
     ///
     /// # Safety
     ///
@@ -329,19 +332,21 @@ impl<T: Word> Embedded<T> {
     }
 }
 
-/// The owner's operations. For each the same holds:
+/// The owner's operations.
 ///
 /// # Safety
 ///
-/// No two of them run at the same time, and what one did is visible to the next: they are called
-/// by one thread, or whatever passes them on to another one synchronises.
+/// For each of them: the caller is the owner. No two of them run at the same time, and the effects
+/// of one are visible to the next. So they are called by one thread, or a synchronizing operation
+/// passes the ownership to another one.
 impl<T: Word> Embedded<T> {
     /// Pushes an item. If the second result is `true`, the owner must [`attend`](Self::attend)
     /// before it pushes again.
     ///
     /// # Safety
     ///
-    /// The caller is the owner, see above.
+    /// The caller is the owner, see above. If an earlier push returned `true`, the owner has
+    /// attended since: otherwise the slot may hold another item.
     #[inline(always)]
     pub unsafe fn push(&self, item: T) -> (PushToken, bool) {
         let bottom = self.bottom();
@@ -352,12 +357,11 @@ impl<T: Word> Embedded<T> {
 
     /// Pushes an item at the bottom. Returns `true` if the owner must attend.
     ///
-    /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may
-    /// live in registers.
+    /// The caller passes the bottom: [`Deque`] keeps it in its handle, which may live in registers.
     #[inline(always)]
     unsafe fn push_at(&self, bottom: Index, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
-        // asked for attention.
+        // asked for attention, and the owner would have made room.
         let slot = unsafe { self.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
@@ -368,7 +372,7 @@ impl<T: Word> Embedded<T> {
         next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
 
-    /// Takes the item that was pushed last.
+    /// Pops the item that was pushed last.
     ///
     /// # Safety
     ///
@@ -388,15 +392,15 @@ impl<T: Word> Embedded<T> {
                 }
             }
             let word = self.pop_below_limit(lowered);
-            // SAFETY: the item is out of the deque, and its word turned back here alone.
+            // SAFETY: the item is out of the deque, and its word is turned back only here.
             (!is_hole(word)).then(|| T::from_word(word))
         }
     }
 
-    /// Reads the item at `lowered`, which is at or above the limit, and so not a hole.
+    /// Takes the item at `lowered`, which is at or above the limit, and so not a hole.
     #[inline(always)]
     unsafe fn take_private(&self, lowered: Index) -> T {
-        // SAFETY: the caller is the owner. The item is out of the deque, and read here alone.
+        // SAFETY: the caller is the owner. The item is out of the deque, and only taken here.
         unsafe {
             let word = self.slot(lowered).load(Ordering::Relaxed);
             debug_assert!(!is_hole(word), "holes lie below the mark");
@@ -409,7 +413,7 @@ impl<T: Word> Embedded<T> {
     /// # Safety
     ///
     /// The caller is the owner, see above. The place comes from a push on this deque, its item was
-    /// not popped since, and everything that lies on top of it was [marked](Self::mark).
+    /// not popped since, and all items on top of it were [marked](Self::mark).
     #[inline(always)]
     pub unsafe fn take_back(&self, place: PushToken) -> TakenBack {
         // SAFETY: the caller is the owner, for both.
@@ -421,7 +425,7 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Lowers the bottom. Returns `true` if the item there is certainly private.
+    /// Lowers the bottom to `lowered`. Returns `true` if the item there is certainly private.
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
@@ -432,7 +436,7 @@ impl<T: Word> Embedded<T> {
     }
 }
 
-/// Stands in a slot whose item was taken out of the middle.
+/// The word of a slot whose item was taken out of the middle is the address of this static.
 static HOLE: u8 = 0;
 
 fn hole() -> *mut () {
@@ -455,8 +459,8 @@ impl<T: Word> Drop for Embedded<T> {
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(bottom);
         self.ring.drain(top, bottom, |word| {
             if !is_hole(word) {
-                // SAFETY: the words between the indices were not taken, and no thread is left
-                // that could.
+                // SAFETY: the words between the indices were not taken, and no other thread is left
+                // to take them.
                 drop(unsafe { T::from_word(word) });
             }
         });
@@ -471,7 +475,7 @@ impl<T: Word> fmt::Debug for Embedded<T> {
     }
 }
 
-/// What models of this deque can ask for.
+/// Settings for the models of this deque.
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model {
@@ -482,9 +486,9 @@ pub mod model {
         static PAUSES: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Has thieves let the owner run between claiming items and reading their slots. loom finds
-    /// such runs by accesses to the same atomic only, and the owner's look at the top, which a
-    /// claim changes, comes long before it uses a slot or a circle again.
+    /// Makes thieves yield to the owner between claiming items and reading their slots. loom finds
+    /// such executions only by accesses to the same atomic, and the owner's load of the top, which
+    /// a claim changes, comes long before it reuses a slot or a circle.
     pub fn thieves_pause() {
         PAUSES.set(true);
     }

@@ -1,4 +1,4 @@
-//! The owner's operations off the fast path.
+//! The owner's slow paths.
 
 use super::span::{MOST_PUBLIC, Span};
 use super::{ALWAYS, Attention, Embedded, REQUESTED, Slots, TakenBack, hole, is_hole};
@@ -7,18 +7,18 @@ use crate::sync::barrier;
 use crate::sync::{Ordering, fence};
 use crate::word::Word;
 
-/// How often the owner looks for thieves to leave before it grows the circle instead. A visit takes
-/// some tens of nanoseconds unless the thief is preempted.
+/// Number of times that the owner checks whether all thieves have left before it grows the circle
+/// instead. A visit takes some tens of nanoseconds unless the thief is preempted.
 const PATIENCE: u32 = if cfg!(loom) { 1 } else { 100 };
 
-/// The later of two indices.
+/// Returns the later of two indices.
 fn later(one: Index, other: Index) -> Index {
     if distance(one, other) > 0 { other } else { one }
 }
 
-/// The owner's operations. For each: the caller is the owner, as `Embedded` says.
+/// The owner's operations. For each: the caller is the owner, in the sense of [`Embedded`].
 impl<T: Word> Embedded<T> {
-    /// Copies where the slots are to where the fast path looks.
+    /// Copies the address of the slots into the words of the fast path.
     unsafe fn enter_circle(&self) {
         // SAFETY: the caller is the owner, and the borrow ends here.
         let view = unsafe { &*self.slow.view.get() };
@@ -32,7 +32,7 @@ impl<T: Word> Embedded<T> {
             .is_ok()
     }
 
-    /// The span, after a force that was under way has been cancelled.
+    /// Cancels a force that is under way, if any, and returns the span.
     fn settled_span(&self) -> Span {
         loop {
             let span = Span(self.public.span.load(Ordering::Acquire)); // [D13]
@@ -46,15 +46,16 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Stores the limit before a look at the span. If the deque is fenced, the limit stays as it
-    /// is, and the bottom is what a force must see.
+    /// Stores the limit, and orders the store before the caller's next load of the span. If the
+    /// deque is fenced, the limit does not change, and the store of the bottom is ordered instead,
+    /// which a force must see.
     #[inline(always)]
     fn store_limit(&self, limit: Index) {
         if self.slow.fenced {
             self.hot.bottom.fence_behind(self.bottom()); // [D4]
         } else {
             self.hot.limit.store(limit, Ordering::Relaxed);
-            // SAFETY: the rare side pays, or the deque would be fenced.
+            // SAFETY: the mode is `Asymmetric`, or the deque would be fenced.
             unsafe { barrier::light_unchecked() }; // [D4]
         }
     }
@@ -69,7 +70,7 @@ impl<T: Word> Embedded<T> {
             let limit = later(split, self.slow.mark.get());
             self.store_limit(limit);
             let again = Span(self.public.span.load(Ordering::Acquire)); // [D9]
-            // Thieves may have taken some: that moves the top, not the split.
+            // Thieves may have taken items: that moves the top, not the split.
             if !again.is_forcing() && again.split(near) == split {
                 return again;
             }
@@ -77,8 +78,8 @@ impl<T: Word> Embedded<T> {
     }
 
     /// Sets the limit, and returns the end of the public part; `None` if a force is under way. If
-    /// the limit is not below that end, it is as [`sync_limit`](Self::sync_limit) would have it: a
-    /// force that starts later sees this limit and this bottom.
+    /// the limit is not below that end, no [`sync_limit`](Self::sync_limit) is needed: a force that
+    /// starts later sees this limit and this bottom.
     #[inline]
     unsafe fn set_limit(&self, limit: Index) -> Option<Index> {
         self.store_limit(limit);
@@ -87,8 +88,8 @@ impl<T: Word> Embedded<T> {
     }
 
     /// After the bottom was lowered to `lowered`, which is below the limit: lowers mark and limit
-    /// with it, if the item there was the last marked one. Returns `true` if it is certainly
-    /// private; it may be a hole. If the deque is fenced, this is the way of every pop.
+    /// too, if the item there was the last marked one. Returns `true` if the item is certainly
+    /// private; it may be a hole. If the deque is fenced, every pop comes here.
     #[inline]
     pub(super) unsafe fn lower_mark_to(&self, lowered: Index) -> bool {
         let mark = &self.slow.mark;
@@ -101,10 +102,11 @@ impl<T: Word> Embedded<T> {
         unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
     }
 
-    /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was
-    /// just lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
+    /// Takes the word of the newest item out of the deque, or returns a hole if there is none. The
+    /// bottom was just lowered to `lowered`, which is below the limit: so the item may be public,
+    /// or a hole.
     ///
-    /// A word rather than an item, so that the compiler need not look at an `Option` twice.
+    /// Returns a word rather than an item, so that the caller need not check an `Option` again.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> *mut () {
@@ -136,7 +138,7 @@ impl<T: Word> Embedded<T> {
             let span = unsafe { self.sync_limit() };
             let (top, split) = (span.top(lowered), span.split(lowered));
             if distance(top, lowered) < 0 {
-                // Relaxed: nothing lies below it that a force could publish.
+                // Relaxed: no item lies below this bottom that a force could publish.
                 self.hot.bottom.store(top, Ordering::Relaxed);
                 // SAFETY: the caller is the owner.
                 unsafe { self.found_empty(top) };
@@ -145,8 +147,8 @@ impl<T: Word> Embedded<T> {
             if distance(split, lowered) >= 0 {
                 return true;
             }
-            // Everything above was popped, so this is the last public item.
-            // Half of the others stay public, so that the owner need not come again soon.
+            // All items above were popped, so this is the last public item. Half of the others are
+            // taken back too, so that the next pops need no compare-and-swap.
             let kept = Span::new(top, span.len() / 2);
             if self.swap_span(span, kept, Ordering::Relaxed) {
                 // SAFETY: the caller is the owner.
@@ -157,12 +159,12 @@ impl<T: Word> Embedded<T> {
     }
 
     /// Takes the item at `place`, to which the bottom was just lowered, out of the deque, unless a
-    /// thief has it. What lies on top of it stays.
+    /// thief has it. The items on top of it stay.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn take_back_slowly(&self, place: Index) -> TakenBack {
-        // All that lies on top of the item was marked. So the bottom was just above it, or at the
-        // mark, or the deque is empty and it was at the top.
+        // All items on top of this one were marked. So the bottom was just above it, or at the
+        // mark, or the deque is empty and the bottom was at the top.
         let mark = self.slow.mark.get();
         if distance(place, mark) <= STRIDE as i64 {
             // SAFETY: the caller is the owner.
@@ -176,7 +178,7 @@ impl<T: Word> Embedded<T> {
         // SAFETY: the caller is the owner.
         let private = unsafe { self.make_private_from(place) };
         if private {
-            // SAFETY: the caller is the owner. What is in the slot is the caller's.
+            // SAFETY: the caller is the owner, and has taken the item of this slot.
             unsafe { self.slot(place) }.store(hole(), Ordering::Relaxed);
         }
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(mark);
@@ -189,18 +191,18 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Orders what was stored to `bottom` before a look at the request: a sleeper that has missed
-    /// the items has called by then.
+    /// Orders the store of `bottom` before the caller's next load of the request: if a sleeper has
+    /// missed the items, the owner sees its call.
     fn order_behind_bottom(&self) {
         if self.slow.fenced {
             fence(Ordering::SeqCst);
         } else {
-            // SAFETY: the rare side pays, or the deque would be fenced.
+            // SAFETY: the mode is `Asymmetric`, or the deque would be fenced.
             unsafe { barrier::light_unchecked() };
         }
     }
 
-    /// Makes the items from `place` on private. Returns `false` if a thief has the one there.
+    /// Makes the items from `place` on private. Returns `false` if a thief has the item at `place`.
     unsafe fn make_private_from(&self, place: Index) -> bool {
         loop {
             // SAFETY: the caller is the owner.
@@ -217,13 +219,13 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// How many items fit before the circle grows.
+    /// Returns the number of items that fit before the circle grows.
     pub(super) unsafe fn capacity(&self) -> usize {
         // SAFETY: the caller is the owner, and the borrow ends here.
         unsafe { &*self.slow.view.get() }.capacity()
     }
 
-    /// How many items are private.
+    /// Returns the number of private items.
     ///
     /// # Safety
     ///
@@ -234,7 +236,8 @@ impl<T: Word> Embedded<T> {
         length(span.split(bottom), bottom)
     }
 
-    /// Makes up to `count` of the oldest private items public. Returns how many there were.
+    /// Makes up to `count` of the oldest private items public. Returns the number of items that
+    /// became public.
     ///
     /// # Safety
     ///
@@ -256,7 +259,7 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// How many items the owner has made public so far.
+    /// Returns the number of items that the owner has made public so far.
     ///
     /// # Safety
     ///
@@ -265,7 +268,8 @@ impl<T: Word> Embedded<T> {
         self.slow.exposed.get()
     }
 
-    /// How many items thieves have taken so far, modulo a large number.
+    /// Returns the number of items that thieves have taken so far, plus a constant: only
+    /// differences are meaningful.
     ///
     /// # Safety
     ///
@@ -275,8 +279,8 @@ impl<T: Word> Embedded<T> {
         span.top(self.bottom()) / STRIDE
     }
 
-    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure
-    /// that it is the newest.
+    /// Marks the items that are in the deque: a [`take_back`](Self::take_back) of one of them
+    /// checks whether it is the newest.
     ///
     /// # Safety
     ///
@@ -296,7 +300,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Makes room for another push, and clears a request. After a push that asks for it.
+    /// Makes room for another push, and clears a request. To be called after a push that asks for
+    /// attention.
     ///
     /// # Safety
     ///
@@ -311,7 +316,7 @@ impl<T: Word> Embedded<T> {
         unsafe { self.attend_unordered() }
     }
 
-    /// The same for an owner that may miss a request which comes with the push.
+    /// As [`attend`](Self::attend), for an owner that may miss a request made during the push.
     unsafe fn attend_unordered(&self) -> Attention {
         let (bottom, room) = (self.bottom(), self.slow.room.get());
         let requested = if self.slow.fenced {
@@ -331,20 +336,20 @@ impl<T: Word> Embedded<T> {
         Attention { requested, asked }
     }
 
-    /// Returns `true` if a push that asks for attention has nothing to attend to: the deque is
-    /// fenced, has room, and no request stands.
+    /// Returns `true` if the owner need not attend although a push asked for it: the deque is
+    /// fenced, has room, and no request is pending.
     #[inline(always)]
     pub(super) unsafe fn asks_in_vain(&self, bottom: Index) -> bool {
         self.slow.fenced && !self.is_called() && distance(self.slow.room.get(), bottom) < 0
     }
 
-    /// Attends, and answers a request by exposing half of what is private. Returns how many items
-    /// it made public.
+    /// Attends, and answers a request by exposing half of the private items. Returns the number of
+    /// items that became public.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn answer(&self) -> usize {
-        // SAFETY: the caller is the owner. A thief that asks and is not seen is answered after the
-        // next push.
+        // SAFETY: the caller is the owner. A thief whose request is missed here is answered after
+        // the next push.
         unsafe {
             if self.attend_unordered().requested {
                 self.expose(self.private_len().div_ceil(2))
@@ -354,14 +359,14 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Changes the ceiling, unless a request stands.
+    /// Changes the ceiling, unless a request is pending.
     fn set_room(&self, room: Index) {
         let before = self.slow.room.replace(room);
         let ceiling = &self.hot.ceiling;
         let _ = ceiling.compare_exchange(before, room, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Raises the ceiling: to where the circle is full now, or by growing it.
+    /// Raises the ceiling to the index at which the circle is full, and grows the circle if needed.
     unsafe fn make_room(&self, bottom: Index) {
         let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
         // SAFETY: the caller is the owner, and the borrow ends here.
@@ -372,9 +377,9 @@ impl<T: Word> Embedded<T> {
         if free {
             return self.set_room(room);
         }
-        // Copied whole: slots below the top may still be read.
+        // The whole circle is copied: thieves may still read slots below the top.
         let oldest = bottom.wrapping_sub(view.capacity() as u64 * STRIDE);
-        // SAFETY: the caller is the owner; what else the circle holds does no harm.
+        // SAFETY: the caller is the owner; words of the circle that are no items do no harm.
         unsafe { self.ring.grow(view, oldest, bottom) };
         let room = view.limit(oldest);
         // SAFETY: as above.
@@ -382,7 +387,7 @@ impl<T: Word> Embedded<T> {
         self.set_room(room);
     }
 
-    /// The owner found the deque empty, with both ends at `at`: gives memory back now and then.
+    /// Updates the owner's state for an empty deque with both ends at `at`. May shrink the circle.
     unsafe fn found_empty(&self, at: Index) {
         self.slow.mark.set(at);
         // SAFETY: the caller is the owner, and the borrow ends here.

@@ -1,4 +1,4 @@
-//! The word that owner and thieves share: where the public items are.
+//! The word that owner and thieves share: the range of the public items.
 
 use crate::ring::{Index, STRIDE};
 
@@ -7,8 +7,8 @@ use crate::ring::{Index, STRIDE};
 /// | bits | meaning |
 /// |---|---|
 /// | 63..24 | `top`, in slots, modulo 2^40 |
-/// | 23..1 | how many items from `top` on are public, or shall be |
-/// | 0 | a thief is forcing them to be: they are not yet |
+/// | 23..1 | number of items from `top` on that are public, or are to become public |
+/// | 0 | set while a thief is forcing them to become public: they are not public yet |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span(pub(super) u64);
 
@@ -16,22 +16,22 @@ const FORCING: u64 = 1;
 const LEN_SHIFT: u32 = 1;
 const TOP_SHIFT: u32 = 24;
 
-/// How many items can be public at once. The others wait in the private part.
+/// The largest number of items that can be public at once. The others stay private.
 pub(super) const MOST_PUBLIC: u64 = (1 << (TOP_SHIFT - LEN_SHIFT)) - 1;
 
-/// How many bits of `top` there are.
+/// Number of bits of `top`.
 const TOP_BITS: u32 = u64::BITS - TOP_SHIFT;
 
 const _: () = assert!(FORCING < 1 << LEN_SHIFT && LEN_SHIFT < TOP_SHIFT);
 
 impl Span {
-    /// `len` public items from the index `top` on.
+    /// Returns the span of `len` public items from the index `top` on.
     pub(super) fn new(top: Index, len: u64) -> Span {
         debug_assert!(len <= MOST_PUBLIC);
         Span((top / STRIDE) << TOP_SHIFT | len << LEN_SHIFT)
     }
 
-    /// The same items, but a thief is still forcing them to be public.
+    /// Returns the span of the same items while a thief is forcing them to become public.
     pub(super) fn forced(self) -> Span {
         Span(self.0 | FORCING)
     }
@@ -40,7 +40,7 @@ impl Span {
         self.0 & FORCING != 0
     }
 
-    /// How many items are public.
+    /// Returns the number of public items.
     pub(super) fn len(self) -> u64 {
         if self.is_forcing() {
             0
@@ -49,7 +49,7 @@ impl Span {
         }
     }
 
-    /// `top`, given an index less than 2^39 slots away from it.
+    /// Returns `top`, given an index less than 2^39 slots away from it.
     pub(super) fn top(self, near: Index) -> Index {
         let ahead = (near / STRIDE).wrapping_sub(self.0 >> TOP_SHIFT);
         // The difference of the low 40 bits, with its sign.
@@ -57,14 +57,14 @@ impl Span {
         near.wrapping_sub((ahead as u64).wrapping_mul(STRIDE))
     }
 
-    /// The end of the public part, given an index near it.
+    /// Returns the end of the public part, given an index near it.
     pub(super) fn split(self, near: Index) -> Index {
         self.top(near).wrapping_add(self.len() * STRIDE)
     }
 
-    /// Without the first `count` items.
+    /// Returns the span without the first `count` items.
     pub(super) fn without_oldest(self, count: u64) -> Span {
-        // The carry out of the topmost bit is the wrap-around of `top`.
+        // The carry out of the topmost bit is lost: `top` wraps around.
         Span(
             self.0
                 .wrapping_add(count << TOP_SHIFT)

@@ -1,4 +1,4 @@
-//! What one thread can see.
+//! Tests with one thread.
 
 use super::*;
 use crate::traits::{Owner, Steal, StealBatch, Thief};
@@ -45,7 +45,7 @@ fn thieves_get_what_is_public_and_no_more() {
     assert_eq!(thief.steal(), Steal::Empty);
 }
 
-/// With `membarrier` or without.
+/// Holds with `membarrier` and without.
 #[test]
 fn what_was_forced_is_popped_or_stolen() {
     let mut deque = Deque::new();
@@ -181,8 +181,8 @@ fn stolen_items_do_not_come_back() {
     }
 }
 
-/// Joins whose items were stolen long ago come back one after the other, the older ones after the
-/// deque has been empty, and filled and robbed again.
+/// The owner tries to take back items that were stolen long ago, the older ones after the deque has
+/// been empty, filled and emptied by thieves again.
 #[test]
 fn a_stolen_item_leaves_the_bottom_where_it_was() {
     let deque = Embedded::new();

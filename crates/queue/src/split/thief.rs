@@ -8,22 +8,22 @@ use crate::sync::{Ordering, fence};
 use crate::traits::Steal;
 use crate::word::Word;
 
-/// What came of an attempt to force an exposure.
+/// Result of an attempt to force an exposure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forced {
-    /// There are public items now, or there were.
+    /// Items were made public, or some were public already.
     Public,
     /// There is nothing to make public.
     Empty,
-    /// The owner or another thief was in the way.
+    /// The owner or another thief interfered.
     Retry,
-    /// The heavy barrier cannot be had; ask instead.
+    /// The heavy barrier was refused: [request](Embedded::request) an exposure instead.
     Refused,
 }
 
 /// The thieves' operations.
 impl<T: Word> Embedded<T> {
-    /// Takes the oldest public item.
+    /// Steals the oldest public item.
     pub fn steal(&self) -> Steal<T> {
         let mut stolen = None;
         let answer = self.steal_some(|_| 1, |item| stolen = Some(item));
@@ -36,8 +36,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes as many public items as `amount` says, given how many there are, and hands them to
-    /// `sink`, oldest first. Returns how many there were.
+    /// Steals up to `amount(n)` of the `n` public items, and passes them to `sink`, oldest first.
+    /// Returns the number of items stolen.
     pub fn steal_some(
         &self,
         amount: impl FnOnce(usize) -> usize,
@@ -81,9 +81,9 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// The answer of a steal that found nothing public.
+    /// Returns the result of a steal that found nothing public.
     fn nothing_public<R>(&self, span: Span) -> Steal<R> {
-        // While a request stands, its owner's words are left alone.
+        // While a request is pending, the owner's cache lines are not touched.
         if span.is_forcing() || self.is_asked() || self.has_private(span) {
             Steal::Private
         } else {
@@ -96,8 +96,8 @@ impl<T: Word> Embedded<T> {
         distance(span.split(bottom), bottom) > 0
     }
 
-    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call
-    /// did.
+    /// Asks the owner to expose items, unless it has been asked. Returns `true` if this call made
+    /// the request.
     pub fn request(&self) -> bool {
         if self.is_asked() || self.public.asked.swap(true, Ordering::Relaxed) {
             return false;
@@ -111,7 +111,7 @@ impl<T: Word> Embedded<T> {
         self.hot.ceiling.swap(REQUESTED, Ordering::Release); // [D12]
     }
 
-    /// Returns `true` if a request stands.
+    /// Returns `true` if a request is pending.
     #[inline]
     pub fn is_called(&self) -> bool {
         self.hot.ceiling.load(Ordering::Relaxed) == REQUESTED
@@ -122,7 +122,7 @@ impl<T: Word> Embedded<T> {
         self.public.asked.load(Ordering::Relaxed)
     }
 
-    /// Makes all private items public, without the owner's help: at the price of a heavy barrier.
+    /// Makes all private items public without the owner's help. Costs a heavy barrier.
     pub fn force(&self) -> Forced {
         // [D11]
         if self.public.forcing.swap(true, Ordering::Acquire) {
@@ -177,19 +177,19 @@ impl<T: Word> Embedded<T> {
             .is_ok()
     }
 
-    /// How many items are public.
+    /// Returns the number of public items.
     pub fn public_len(&self) -> usize {
         Span(self.public.span.load(Ordering::Relaxed)).len() as usize
     }
 
-    /// How many items seem to be there, public and private.
+    /// Returns an estimate of the number of items, public and private.
     pub fn len(&self) -> usize {
         let span = Span(self.public.span.load(Ordering::Acquire)); // [D14]
         let bottom = self.hot.bottom.load(Ordering::Relaxed);
         length(span.top(bottom), bottom)
     }
 
-    /// Returns `true` if nothing seems to be there.
+    /// Returns `true` if the deque seems to be empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -12,8 +12,8 @@ use crate::sync::{AtomicPtr, Ordering};
 use crate::traits::{Full, Owner};
 use crate::word::Word;
 
-/// A place for an item: its word, from `top` to `bot`. Written by the owner; read by all, and
-/// thieves find out afterwards whether they read an item.
+/// A slot: the word of an item, if its index is between `top` and `bot`. Written by the owner; read
+/// by all threads. Thieves find out afterwards whether they have read an item.
 #[derive(Debug)]
 pub(super) struct Slot(pub(super) AtomicPtr<()>);
 
@@ -31,16 +31,16 @@ impl Slot {
     ///
     /// # Safety
     ///
-    /// An item of this type is in the slot and the caller's, who takes it out once.
+    /// The slot holds an item of this type that belongs to the caller, which takes it out once.
     #[inline]
     unsafe fn get<T: Word>(&self) -> T {
         let word = self.0.load(Ordering::Relaxed); // [E2]
-        // SAFETY: the item is there and is taken out once, says the caller.
+        // SAFETY: the caller guarantees that the item is there and is taken out once.
         unsafe { T::from_word(word) }
     }
 }
 
-/// The owner's side of an extended deque.
+/// The owner's handle of an extended deque.
 ///
 /// ```
 /// use locksley_queue::steal_half::extended::Deque;
@@ -55,7 +55,7 @@ impl Slot {
 /// assert_eq!(own.pop(), Some(3));
 /// ```
 ///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+/// An item that one handle puts in, another takes out, so the handles are invariant in `T`:
 ///
 /// ```compile_fail
 /// use locksley_queue::steal_half::extended::Deque;
@@ -65,11 +65,11 @@ impl Slot {
 /// }
 /// ```
 ///
-/// What is on the fast paths is small enough for registers, and the handle's address is passed to
-/// no function: a deque that a function has to itself lives in them.
+/// The state of the fast paths is small, and the handle's address escapes to no function, so the
+/// compiler can keep a local deque in registers.
 pub struct Deque<T: Word> {
     pub(super) inner: Handle<Inner<T>>,
-    /// One past the newest item, where the next one goes: what [`Shared`] publishes.
+    /// Index one past the newest item: a copy of the `bot` in [`Shared`].
     pub(super) bot: u64,
 }
 
@@ -81,12 +81,12 @@ pub struct Stealer<T: Word> {
 pub(super) struct Inner<T: Word> {
     pub(super) shared: Shared,
     pub(super) ring: Ring<Slot>,
-    /// Invariant in `T`: what one side puts in, the other takes out.
+    /// Makes the type invariant in `T`: an item that one side puts in, the other takes out.
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: who may touch a slot is settled by the protocol: an item leaves through exactly one
-// thread, so that sharing the deque moves items between threads but never shares them.
+// SAFETY: by the protocol exactly one thread takes an item, so sharing the deque moves items
+// between threads but never shares them.
 unsafe impl<T: Word + Send> Send for Inner<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Inner<T> {}
@@ -95,15 +95,15 @@ impl<T: Word> Drop for Inner<T> {
     fn drop(&mut self) {
         let (top, len) = self.shared.occupied();
         for i in 0..len as u64 {
-            // SAFETY: the last handle is gone, so no theft is under way and the items between top
-            // and bottom are here; each is taken once.
+            // SAFETY: the last handle was dropped, so no theft is under way, and the slots between
+            // top and bottom hold items; each is taken once.
             drop(unsafe { self.ring.slot(u64::from(top) + i).get::<T>() });
         }
     }
 }
 
 impl<T: Word> Inner<T> {
-    /// A push that is not a fast one.
+    /// The slow path of a push.
     #[cold]
     #[inline(never)]
     fn push_slowly(&self, bot: u64, item: T) -> Result<(), Full<T>> {
@@ -118,13 +118,13 @@ impl<T: Word> Inner<T> {
 }
 
 impl<T: Word> Deque<T> {
-    /// An empty deque of [`DEFAULT_CAPACITY`](super::DEFAULT_CAPACITY).
+    /// Creates an empty deque of [`DEFAULT_CAPACITY`](super::DEFAULT_CAPACITY).
     pub fn new() -> Self {
         Self::with_capacity(super::DEFAULT_CAPACITY)
     }
 
-    /// An empty deque with room for `capacity` items, rounded up to a power of two and clamped to
-    /// 1..=[`MAX_CAPACITY`](super::MAX_CAPACITY).
+    /// Creates an empty deque with room for `capacity` items, rounded up to a power of two and
+    /// clamped to 1..=[`MAX_CAPACITY`](super::MAX_CAPACITY).
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -145,12 +145,12 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// How many items fit.
+    /// Returns the number of items that fit.
     pub fn capacity(&self) -> usize {
         self.inner.shared.capacity()
     }
 
-    /// The lengths that Theorem 3.10 is about.
+    /// Returns the lengths to which Theorem 3.10 applies.
     #[doc(hidden)]
     pub fn inspect(&self) -> Inspection {
         Inspection::of(&self.inner.shared)

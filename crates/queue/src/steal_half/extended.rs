@@ -13,22 +13,21 @@
 //! ```
 //!
 //! A thief reads the range, copies items from its top to the free slots behind the bottom of its
-//! own deque, and then changes the victim's range. If the CAS fails, another thread changed the
-//! range, the copies mean nothing and the answer is [`Steal::Retry`]. If it succeeds, the range
-//! did not change in between, so that no other thread took or overwrote what was copied. A theft
-//! that needs the heavy barrier and is refused it answers [`Steal::Private`], and has changed
-//! nothing.
+//! own deque, and then changes the victim's range. If the CAS fails, another thread has changed the
+//! range, the copies are ignored, and the result is [`Steal::Retry`]. If it succeeds, the range
+//! did not change in between, so that no other thread took or overwrote the copied items. A theft
+//! that needs the heavy barrier and is refused it changes nothing and returns [`Steal::Private`].
 //!
-//! Because a slot may be overwritten while a slow thief reads it, slots are atomic words. All
-//! processes together make progress whatever becomes of any one of them: the deque is
-//! non-blocking (Theorem 4.1).
+//! Because a slot may be overwritten while a slow thief reads it, slots are atomic words. The
+//! processes together make progress even if any one of them stops: the deque is non-blocking
+//! (Theorem 4.1).
 //!
 //! # Deviations from the paper
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
-//! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
-//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it
-//! sees and to the room that its own deque has.
+//! (`pLen` in Fig. 7); the caller decides whether to steal, and how much
+//! ([`Stealer::steal_some`]). It takes at most the range, and no more than half of the items that
+//! it sees or, besides the one that it returns, than its own deque has room for.
 //!
 //! # Orderings
 //!
@@ -62,8 +61,8 @@ impl<T: Word> Thief for Stealer<T> {
         }
         let slot = self.inner.ring.slot(range.top().into());
         let word = slot.0.load(Ordering::Relaxed); // [E6]
-        // SAFETY: on success the range did not change while the word was read, so it is a pushed
-        // one, and the change of the range made it ours alone.
+        // SAFETY: on success the range did not change while the word was read, so it is the word of
+        // an item, and the change of the range gave the item to this thief alone.
         let take = |()| unsafe { T::from_word(word) };
         shared.advance(range, 1).map(take)
     }
@@ -84,11 +83,12 @@ impl<T: Word> StealBatch for Stealer<T> {
 }
 
 impl<T: Word> Stealer<T> {
-    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown
-    /// what could be stolen at once. Gives one, and how many others went into `own`.
+    /// As [`steal_half`](StealBatch::steal_half), for the number of items that `amount` returns,
+    /// given the items that could be stolen at once. Returns one item, and the number of others,
+    /// which go into `own`.
     ///
-    /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
-    /// caller does. If `amount` says 0, that is [`Steal::Empty`].
+    /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7); here the
+    /// caller decides. If `amount` returns 0, the result is [`Steal::Empty`].
     ///
     /// ```
     /// use locksley_queue::steal_half::extended::Deque;
@@ -116,7 +116,7 @@ impl<T: Word> Stealer<T> {
         })
     }
 
-    /// Steals into a deque of the caller, whose bottom is at `bot`.
+    /// Steals into the caller's deque `own`, whose bottom is at `bot`.
     #[inline(never)]
     fn steal_into(
         &self,
@@ -152,14 +152,15 @@ impl<T: Word> Stealer<T> {
             if others > 0 {
                 own.shared.push_many(bot, others as u16);
             }
-            // SAFETY: the range did not change while the words were read, so they are pushed ones,
-            // and the change of the range made them ours alone; this one was not put in `own`.
+            // SAFETY: the range did not change while the words were read, so they are the words of
+            // items, and the change of the range gave the items to this thief alone; this one was
+            // not pushed to `own`.
             (unsafe { T::from_word(last) }, others)
         })
     }
 }
 
-/// What a thief could take at once, for [`Stealer::steal_some`].
+/// The items that a thief could take at once, for [`Stealer::steal_some`].
 pub struct Offered<'a, T: Word> {
     ring: &'a Ring<Slot>,
     top: u64,
@@ -168,15 +169,15 @@ pub struct Offered<'a, T: Word> {
 }
 
 impl<T: Word> Offered<'_, T> {
-    /// How many items that are; at least one.
+    /// Returns the number of items, which is at least one.
     #[allow(clippy::len_without_is_empty, reason = "it never is")]
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone,
-    /// and its slot have another one. If so, the theft will fail.
+    /// Returns the words of the items, oldest first. They must not be turned back into items: an
+    /// item may have been taken, and its slot reused. In that case the theft will fail.
     ///
     /// ```
     /// use locksley_queue::steal_half::extended::Deque;

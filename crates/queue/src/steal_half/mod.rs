@@ -3,8 +3,8 @@
 //! The extended deque of Hendler and Shavit ("Non-Blocking Steal-Half Work Queues", PODC 2002) is a
 //! bounded cyclic array whose owner pushes and pops at the bottom. At the top is the *stealRange*:
 //! the items that a thief may take all at once. The owner adjusts the range only when the length
-//! of the deque gets to a power of two, or when a theft has happened. The module [`extended`] has
-//! the thief's operation: it copies the items, and then takes them.
+//! of the deque reaches a power of two, or after a theft. The module [`extended`] has the thief's
+//! operation: it copies the items, and then takes them.
 //!
 //! ```text
 //!             stealRange           promised            fast pops, fast pushes
@@ -19,7 +19,7 @@
 //!
 //! The items are those at `top..bot`. One word holds `tag`, `top` and `len`, and is changed by
 //! compare-and-swap only, with a new tag each time; so a change succeeds only if there was no
-//! other since its maker looked.
+//! other change since the thread read the word.
 //!
 //! 1. The range is part of the deque: `len <= bot - top`.
 //! 2. With every change of the range the owner makes a *promise*: until its next change,
@@ -27,29 +27,30 @@
 //!    to `2 * sure` and `len` to `sure / 2` (or to 1).
 //! 3. While the range is the one that the owner wrote last (the paper's `prevStealRange`), no
 //!    theft extends it beyond `limit`.
-//! 4. If the range is not the one that the owner wrote last, the owner changes it before it keeps
-//!    an item or leaves a push.
+//! 4. If the range is not the one that the owner wrote last, the owner changes it before a pop
+//!    keeps its item, and before a push returns.
 //!
 //! # Operations
 //!
-//! *pushBottom* writes the slot, stores `bot`, and looks at the range. If that is its own and `bot`
-//! is below `ceiling`, this is all. Otherwise it sets the range for the new length.
+//! *pushBottom* writes the slot, stores `bot`, and loads the range. If the range is the owner's own
+//! and `bot` is below `ceiling`, the push is done. Otherwise it sets the range for the new length.
 //!
-//! *popBottom* stores `bot - 1` and looks at the range. If that is its own and `bot` was above
-//! `limit`, the item is its own: by 3 no range contains it. Otherwise it sets the range for
-//! the length, leaving the item out, and has the item when the compare-and-swap succeeds. The last
-//! item takes two: section 1 of the paper's Fig. 5 announces the length, section 2 empties the
-//! range.
+//! *popBottom* stores `bot - 1` and loads the range. If the range is the owner's own and `bot` was
+//! above `limit`, the item belongs to the owner: by 3 no range contains it. Otherwise the owner
+//! sets the range for the length, leaving the item out, and has the item when the compare-and-swap
+//! succeeds. The last item takes two: section 1 of the paper's Fig. 5 announces the length, section
+//! 2 empties the range.
 //!
-//! *tryToSteal* takes `n <= len` items by moving `top`, and says how many of the rest may be stolen
-//! next. As long as what is left below `limit` is at least an eighth of what may be left below
-//! `ceiling`, the promise is all it needs to know. That holds for a first theft, after which the
-//! range is no longer the owner's own. A later theft may have to go beyond `limit`. Then it issues
-//! the heavy half of the asymmetric [`barrier`](crate::barrier), whose light half is between the
-//! owner's store of `bot` and its look at the range: of any push or pop, either the thief sees the
-//! new `bot`, or the owner sees that the range is not its own, and by 4 either its change makes the
-//! theft fail or it comes later and sees the theft. So `bot` is exact, the new range is half of
-//! the rest, and a mark in it (`exact`) tells later thieves that they need no barrier either.
+//! *tryToSteal* takes `n <= len` items by moving `top`, and sets how many of the rest may be stolen
+//! next. As long as the number of items that are surely left (up to `limit`) is at least an eighth
+//! of the number that may be left (up to `ceiling`), the promise is all it needs to know. That
+//! holds for a first theft, after which the range is not the owner's own any more. A later theft
+//! may have to extend the range beyond `limit`. Then it issues the heavy half of the asymmetric
+//! [`barrier`](crate::barrier), whose light half is between the owner's store of `bot` and its load
+//! of the range. So for any push or pop, either the thief sees the new `bot`, or the owner sees
+//! that the range is not its own; and then, by 4, either the owner's change makes the theft fail,
+//! or it comes later and sees the theft. So `bot` is exact, the new range is half of the rest, and
+//! a flag in it (`exact`) tells later thieves that they need no barrier either.
 //!
 //! # Theorems
 //!
@@ -62,7 +63,7 @@
 //!   compare-and-swaps of the owner. Without thefts k pushes from empty take
 //!   floor(log2 k) + 1, and k pops to empty floor(log2 k) + 2.
 //! * Fences: where the process has `membarrier`, pushes and pops issue none, and of consecutive
-//!   thefts from an owner that does nothing at most one calls `membarrier`. Where not, every push
+//!   thefts from an owner that does nothing at most one calls `membarrier`. Without it, every push
 //!   and pop issues one fence or one compare-and-swap.
 //! * Theorem 3.9, which is about whole systems of deques: if every process tries to balance often
 //!   enough, no deque is expected to be longer than a constant times the average.
@@ -73,23 +74,23 @@
 //!   of the last item makes it 0: Fig. 7's `max(1, ..)` publishes an item that is not there.
 //! * Indices count modulo 2^16, not modulo the capacity, so that a full deque is not an empty
 //!   one. `bot` is never reset to 0; if the last item is lost, `bot = top`.
-//! * Fig. 5 asks whether the range contains the item before it asks whether it is empty, and an
-//!   empty range contains nothing: here `bot < top` comes first.
+//! * Fig. 5 checks whether the range contains the item before it checks whether the range is empty,
+//!   and an empty range contains nothing: here `bot < top` is checked first.
 //! * Fig. 5 keeps the item if the range that it sees after the store of `bot` does not contain it.
 //!   With two thieves that is wrong: one has changed the range, which still does not contain the
 //!   item; the other has seen that range and the old `bot`, and is about to extend the range over
-//!   the item. Here the owner keeps the item only if the range is its own, and else changes it.
-//! * A push whose compare-and-swap fails tries again, or an item could stay out of every
-//!   thief's reach until the owner's next operation. A pop tries again too, instead of aborting.
-//! * The promise is new. Fig. 7 computes the new range from `bot`, so that every pop needs a
-//!   store-load fence, though it needs a compare-and-swap only at powers of two. No promise
-//!   alone can replace `bot`: an item that the owner may pop without a fence is one that thieves
-//!   must not take, and if they took all others there would be items but an empty range.
-//!   Hence the barrier.
-//! * A theft takes no more than half of the items that are there, even if the range is longer.
+//!   the item. Here the owner keeps the item only if the range is its own, and otherwise changes
+//!   it.
+//! * A push whose compare-and-swap fails tries again: otherwise no thief could take the item until
+//!   the owner's next operation. A pop tries again too, instead of aborting.
+//! * The paper has no promise. Its Fig. 7 computes the new range from `bot`, so that every pop
+//!   needs a store-load fence, though it needs a compare-and-swap only at powers of two. No promise
+//!   alone can replace `bot`: thieves must not take an item that the owner may pop without a fence,
+//!   and if they took all others, there would be items but an empty range. Hence the barrier.
+//! * A theft takes no more than half of the items, even if the range is longer.
 //!
-//! A tag is 32 bits wide: a thief that sleeps for exactly 2^32 changes of one range would take it
-//! for unchanged.
+//! A tag is 32 bits wide: a thief that is suspended for exactly 2^32 changes of one range would
+//! take the range for unchanged.
 
 mod deque;
 mod owner;
@@ -99,21 +100,20 @@ mod ring;
 
 pub mod extended;
 
-/// The most items that a deque of this module can hold: the distance of two 16-bit indices must
-/// have a sign.
+/// The largest capacity of a deque of this module: the distance of two 16-bit indices must have a
+/// sign.
 pub const MAX_CAPACITY: usize = range::MAX_CAPACITY as usize;
 
-/// How many items a deque holds unless told otherwise. A guess: room for a deep recursion, in two
-/// pages.
+/// The default capacity of a deque. A guess: room for a deep recursion, in two pages.
 pub const DEFAULT_CAPACITY: usize = if cfg!(loom) { 4 } else { 1024 };
 
 /// The lengths of a deque and of its stealRange, exact when no operation is under way.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// How many items are in the deque.
+    /// Number of items in the deque.
     pub len: usize,
-    /// How many of them one theft may take.
+    /// Number of items that one theft may take.
     pub range: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The owner's part of the protocol: when to change the stealRange, and to what.
 //!
-//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a
-//! value, so that the handle's address is passed to no function. The orderings are in the table of
+//! Only the owner calls these functions. They take by value the `bot` that the owner keeps in its
+//! handle, so that the handle's address escapes to no function. The orderings are in the table of
 //! [`protocol`](super::protocol).
 
 use std::cell::Cell;
@@ -11,40 +11,40 @@ use super::range::{Promise, Range};
 use crate::sync::barrier::{self, FenceMode};
 use crate::sync::{AtomicU64, Ordering};
 
-/// The mode in which there are fast paths: nothing is paid between the store of `bot` and the load
-/// of the range.
+/// The mode that has fast paths: no fence is needed between the store of `bot` and the load of the
+/// range.
 const FAST: FenceMode = FenceMode::Asymmetric;
 
-/// The owner's end of the deque. All but `bot` is the owner's alone.
+/// The owner's end of the deque. All fields but `bot` are accessed by the owner only.
 ///
 /// Indices are counted in 64 bits, of which the other shared words hold the lowest 16.
 #[derive(Debug)]
 pub(super) struct Own {
     /// Stored by the owner only. One past the newest item.
     pub(super) bot: AtomicU64,
-    /// A pop here is not a fast one: `limit`, or `bot` if there are no fast ones.
+    /// A pop at this `bot` takes the slow path: `limit`, or `bot` if there is no fast path.
     low: Cell<u64>,
-    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots,
-    /// or `bot` if there are no fast ones.
+    /// A push at this `bot` takes the slow path: the lower of `ceiling - 1` and the end of the free
+    /// slots, or `bot` if there is no fast path.
     high: Cell<u64>,
     /// The paper's `prevStealRange`: the range as the owner last knew it.
     prev: Cell<u64>,
-    /// How many items were promised with `prev` to be left: a power of two, or 0.
+    /// Number of items that were promised with `prev` to stay: a power of two, or 0.
     sure: Cell<u64>,
-    /// What was promised with `prev`: a pop at `limit` changes the range first.
+    /// Promised with `prev`: a pop at this index changes the range first.
     limit: Cell<u64>,
-    /// What was promised with `prev`: a push that gets here changes the range.
+    /// Promised with `prev`: a push that reaches this index changes the range.
     ceiling: Cell<u64>,
     mode: FenceMode,
 }
 
-// SAFETY: what is in the cells is the owner's alone, and there is one owner.
+// SAFETY: only the owner accesses the cells, and there is one owner.
 unsafe impl Sync for Own {}
 
 impl Own {
-    /// The owner's end of an empty deque with this range.
+    /// Creates the owner's end of an empty deque with this range.
     pub(super) fn new(bot: u64, range: Range) -> Own {
-        // Its thieves need it from the start.
+        // Registers the process, so that thieves can use the barrier from the start.
         barrier::is_ready();
         let own = Own {
             bot: AtomicU64::new(bot),
@@ -60,13 +60,13 @@ impl Own {
         own
     }
 
-    /// The paper's `prevStealRange`.
+    /// Returns the paper's `prevStealRange`.
     #[cfg(loom)]
     pub(super) fn prev(&self) -> u64 {
         self.prev.get()
     }
 
-    /// The deque is empty: the next push changes the range, whatever happens before it.
+    /// Sets the state for an empty deque: the next push changes the range.
     fn rest(&self, bot: u64, range: Range) {
         self.prev.set(range.0);
         self.sure.set(0);
@@ -77,13 +77,13 @@ impl Own {
     }
 }
 
-/// The promise for a length: after a push, `sure <= length < 2 * sure`.
+/// Returns the promise for a length after a push: `sure <= length < 2 * sure`.
 #[inline]
 fn sure_after_push(length: u16) -> u64 {
     1 << length.ilog2()
 }
 
-/// The promise for a length: before a pop, `sure < length <= 2 * sure`.
+/// Returns the promise for a length before a pop: `sure < length <= 2 * sure`.
 #[inline]
 fn sure_before_pop(length: u16) -> u64 {
     if length == 1 {
@@ -93,22 +93,22 @@ fn sure_before_pop(length: u16) -> u64 {
     }
 }
 
-/// How many slots there are from `index` to `bot`.
+/// Returns the number of slots from `index` to `bot`.
 #[inline]
 fn length_from(index: u16, bot: u64) -> u16 {
     (bot as u16).wrapping_sub(index)
 }
 
 impl Shared {
-    /// Returns `true` if the slot at `bot` is free, and below the ceiling: then
-    /// [`push`](Self::push) will do; if not, [`room`](Self::room) and
+    /// Returns `true` if the slot at `bot` is free and below the ceiling, so that the owner can
+    /// call [`push`](Self::push). Otherwise it must call [`room`](Self::room) and
     /// [`push_many`](Self::push_many).
     #[inline]
     pub(super) fn push_is_fast(&self, bot: u64) -> bool {
         bot != self.own.high.get()
     }
 
-    /// The slot at `bot` is written: makes it part of the deque.
+    /// Makes the slot at `bot`, which is written, part of the deque.
     #[inline]
     pub(super) fn push(&self, bot: u64) {
         let bot = bot.wrapping_add(1);
@@ -117,7 +117,7 @@ impl Shared {
         }
     }
 
-    /// Takes the item before `bot`, if there is one.
+    /// Takes the item before `bot`. Returns `false` if there is none.
     #[inline]
     pub(super) fn pop(&self, bot: u64) -> bool {
         if bot == self.own.low.get() {
@@ -127,12 +127,12 @@ impl Shared {
         self.publish(bot, FAST) || self.contest(bot)
     }
 
-    /// How many slots are free.
+    /// Returns the number of free slots.
     pub(super) fn room(&self, bot: u64) -> u16 {
         self.capacity - length_from(self.current().top(), bot)
     }
 
-    /// The `n` slots from `bot` on are written: makes them part of the deque.
+    /// Makes the `n` slots from `bot` on, which are written, part of the deque.
     pub(super) fn push_many(&self, bot: u64, n: u16) {
         let bot = bot.wrapping_add(n.into());
         if n == 1 && bot == self.own.ceiling.get() {
@@ -144,7 +144,8 @@ impl Shared {
         }
     }
 
-    /// Fig. 3: if the range is still the owner's own, the length is now a power of two.
+    /// Fig. 3: sets the range after a push to the ceiling. If the range is still the owner's own,
+    /// the length is a power of two.
     fn push_at_ceiling(&self, bot: u64) {
         let sure = (2 * self.own.sure.get()).max(1);
         self.own.bot.store(bot, Ordering::Release); // [B12]
@@ -159,8 +160,8 @@ impl Shared {
     fn publish(&self, bot: u64, mode: FenceMode) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
         match mode {
-            // SAFETY: the caller passes what `fence_mode` said, or `FAST`: but there are fast
-            // paths only where that is the same.
+            // SAFETY: the caller passes the result of `fence_mode`, or `FAST`; but there are fast
+            // paths only if the two are the same.
             FenceMode::Asymmetric => unsafe { barrier::light_unchecked() }, // [B2]
             FenceMode::Symmetric => self.own.bot.fence_behind(bot),         // [B14]
         }
@@ -182,7 +183,7 @@ impl Shared {
         self.own.rest(bot, range);
     }
 
-    /// A pop that is not a fast one. Returns `true` if there is an item for the owner.
+    /// The slow path of a pop. Returns `true` if the owner has taken an item.
     #[cold]
     #[inline(never)]
     fn pop_slowly(&self, bot: u64) -> bool {
@@ -197,8 +198,8 @@ impl Shared {
         true
     }
 
-    /// Fig. 5: if the range is still the owner's own, the length is a power of two. Section 1 sets
-    /// the range; section 2, for the last item only, empties it.
+    /// Fig. 5: a pop at the limit. If the range is still the owner's own, the length is a power of
+    /// two. Section 1 sets the range; section 2, for the last item only, empties it.
     #[inline]
     fn pop_at_limit(&self, bot: u64) -> bool {
         let sure = self.own.sure.get();
@@ -213,16 +214,17 @@ impl Shared {
         self.settle(bot, range)
     }
 
-    /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
-    /// range, or come into it by a theft that is under way. Returns `true` if it is the owner's.
+    /// Takes the item at `bot`, which the owner has lowered, when the range is not its own any
+    /// more: the item may be in the range, or a theft that is under way may add it. Returns `true`
+    /// if the owner gets the item.
     #[cold]
     #[inline(never)]
     fn contest(&self, bot: u64) -> bool {
         self.settle(bot, self.current())
     }
 
-    /// The owner has lowered `bot` to an item, and makes sure that the item is its own by setting
-    /// the range for the length before the pop. If it is not, `bot` is what it was before.
+    /// Takes the item at `bot`, which the owner has lowered, by setting the range for the length
+    /// before the pop. Returns `false`, and restores `bot`, if there is no item left.
     fn settle(&self, bot: u64, mut range: Range) -> bool {
         let before = bot.wrapping_add(1);
         loop {
@@ -252,7 +254,7 @@ impl Shared {
         range
     }
 
-    /// A change of the range has failed: another one is there now.
+    /// Returns the range that made a change fail.
     #[inline]
     fn lost(&self, now: u64) -> Range {
         self.learn(Range(now));
@@ -260,9 +262,9 @@ impl Shared {
     }
 
     /// Tries to change the range from `seen`, whose top is at `top`, to half of `sure` items, and
-    /// promises to leave `sure`.
+    /// promises to leave `sure` items.
     ///
-    /// The promise must be true from now on until the owner's next change, also if this one
+    /// The promise must hold from this call until the owner's next change, even if this change
     /// fails.
     #[inline(always)]
     fn try_aim(&self, bot: u64, seen: Range, top: u64, sure: u64) -> Result<(), Range> {
@@ -301,8 +303,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Says which pushes and pops are fast ones. The ceiling is never beyond the end of the free
-    /// slots.
+    /// Sets the bounds of the fast paths. The ceiling is never beyond the end of the free slots.
     #[inline]
     fn open(&self, bot: u64) {
         let own = &self.own;

@@ -1,16 +1,16 @@
-//! The protocol: what owner and thieves share, and what thieves do with it. The owner's part is in
-//! [`owner`](super::owner).
+//! The protocol: the words that owner and thieves share, and the thieves' operations on them. The
+//! owner's operations are in [`owner`](super::owner).
 //!
-//! It knows nothing about slots, only about indices. The parent module explains the algorithm.
+//! The protocol deals with indices only, not with slots. The parent module explains the algorithm.
 //!
 //! # Orderings
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` gives away the items below it, so they must be written for it | `pushed_item_through_two_thieves` |
+//! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` publishes the items below it, so it must see them written | `pushed_item_through_two_thieves` |
 //! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops`, `pushed_item_through_two_thieves` |
-//! | B3 | owner looks whether the range is still its own | Relaxed | - | equality tells it nothing new | none: nothing is weaker |
-//! | B4 | owner loads the range | Acquire | T5 | a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after (shown by a trace, `sync::trace`) | `full_ring` |
+//! | B3 | owner checks whether the range is still its own | Relaxed | - | equality tells the owner nothing new | none: nothing is weaker |
+//! | B4 | owner loads the range | Acquire | T5 | a thief's loads of the slots come before its T5; the owner, which overwrites the slots above the `top` it sees here, must come after (shown by a trace, `sync::trace`) | `full_ring` |
 //! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_at_a_power_of_two` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and the promise | `half_against_pop` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | as B4 | `slots_are_used_again_after_thefts` |
@@ -19,7 +19,7 @@
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | none |
 //! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
 //! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | none |
-//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | as B2 | `both_pay` |
+//! | B14 | owner, between B1 and B3, if both sides use fences | SeqCst fence | T3 | as B2 | `both_pay` |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
@@ -29,13 +29,13 @@
 //! | L2 | any thread estimates the length: loads the range | Relaxed | - | a guess | none: nothing is weaker |
 //! | L3 | any thread estimates the length: loads `bot` | Relaxed | - | a guess | none: nothing is weaker |
 //!
-//! What loom checks is the promise of the light and heavy halves, which is less than two fences;
-//! that `membarrier` keeps it is the business of [`barrier`].
+//! loom checks the guarantee of the light and heavy halves, which is weaker than two fences; the
+//! module [`barrier`] explains why `membarrier` provides it.
 //!
-//! Why T2 may see a promise of which the CAS fails or is still to come: the owner makes a promise
-//! when it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots
-//! until a CAS has succeeded, or until it has found the deque empty, where no theft can succeed.
-//! A theft that succeeds before that CAS sees at most what is true.
+//! T2 may see a promise whose CAS fails or is still to come, because the owner makes a promise when
+//! it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots until a
+//! CAS has succeeded, or until it has found the deque empty, where no theft can succeed. So a theft
+//! that succeeds before that CAS relies on a promise that holds.
 
 use crossbeam_utils::CachePadded;
 
@@ -53,9 +53,9 @@ pub(super) struct Shared {
     pub(super) own: CachePadded<Own>,
     /// A power of two, at most [`MAX_CAPACITY`]. Never changes.
     pub(super) capacity: u16,
-    /// Of thefts that copy first, by the tag that the thief saw.
+    /// Trace of the thefts, which copy first, by the tag that the thief saw.
     trace: Trace,
-    /// The last theft that the owner knows of. The owner's alone.
+    /// The last theft that the owner knows of. Accessed by the owner only.
     #[cfg(loom)]
     theft: std::cell::Cell<Option<u64>>,
 }
@@ -69,7 +69,8 @@ pub(super) struct Top {
 }
 
 impl Shared {
-    /// An empty deque. The low 16 bits of `start` are the first index, the next 32 the first tag.
+    /// Creates an empty deque. The low 16 bits of `start` are the first index, the next 32 the
+    /// first tag.
     pub(super) fn new(capacity: usize, start: u64) -> Self {
         let max = usize::from(MAX_CAPACITY);
         let capacity = capacity.clamp(1, max).next_power_of_two() as u16;
@@ -88,8 +89,8 @@ impl Shared {
         }
     }
 
-    /// The owner has found this range, which a thief left if it is not the owner's own. For the
-    /// models.
+    /// Records, for the models, the range that the owner has read: if it is not the owner's own, a
+    /// thief has written it.
     #[inline(always)]
     pub(super) fn learn(&self, _range: Range) {
         #[cfg(loom)]
@@ -99,8 +100,8 @@ impl Shared {
         }
     }
 
-    /// The owner is about to write a slot: asserts that the thefts which it knows of are over. For
-    /// the models.
+    /// Asserts, in the models, that the thefts which the owner knows of are over. Called before the
+    /// owner writes a slot.
     #[inline(always)]
     pub(super) fn expect_thefts(&self) {
         #[cfg(loom)]
@@ -113,31 +114,32 @@ impl Shared {
         self.capacity.into()
     }
 
-    /// What the owner knows anyway.
+    /// Returns `bot`: exact for the owner, an estimate for others.
     pub(super) fn bot(&self) -> u64 {
         self.own.bot.load(Ordering::Relaxed) // [L3]
     }
 
-    /// How many items seem to be there.
+    /// Returns an estimate of the number of items.
     pub(super) fn len(&self) -> usize {
         let bot = self.bot();
         let range = Range(self.top.range.load(Ordering::Relaxed)); // [L2]
         ahead(bot as u16, range.top()).min(self.capacity).into()
     }
 
-    /// The indices of the items, for the destructor and for tests: right when no operation is under
-    /// way.
+    /// Returns the index of the oldest item and the number of items, for the destructor and for
+    /// tests. Exact when no operation is under way.
     pub(super) fn occupied(&self) -> (u16, usize) {
         (self.range().top(), self.len())
     }
 
-    /// The stealRange, with what is in it visible to the caller.
+    /// Returns the stealRange, and makes the items in it visible to the caller.
     #[inline]
     pub(super) fn range(&self) -> Range {
         Range(self.top.range.load(Ordering::Acquire)) // [T1]
     }
 
-    /// How many items a thief who saw `range` should take: up to half, and no more than `most`.
+    /// Returns the number of items that a thief which saw `range` should take: up to half, and at
+    /// most `most`.
     #[inline]
     pub(super) fn share(&self, range: Range, most: u16) -> u16 {
         let bot = self.bot() as u16;
@@ -145,8 +147,8 @@ impl Shared {
         range.len().min(there.div_ceil(2).max(1)).min(most)
     }
 
-    /// Tries to take the `n` topmost items off a range that was seen as `seen`. Answers
-    /// [`Steal::Retry`] if the range has changed, [`Steal::Private`] if the kernel refused the
+    /// Tries to take the `n` topmost items off the range, which the thief read as `seen`. Returns
+    /// [`Steal::Retry`] if the range has changed, and [`Steal::Private`] if the kernel refused the
     /// barrier.
     ///
     /// The new range holds at least an eighth of the items that are left.
@@ -175,8 +177,8 @@ impl Shared {
         race.map_or(Steal::Retry, |_| Steal::Success(()))
     }
 
-    /// How many items there are from `top` on, if the range is still `seen` afterwards. `None` if
-    /// the barrier is not to be had just now.
+    /// Returns the number of items from `top` on, which is exact if the range is still `seen`
+    /// afterwards. `None` if the barrier was refused.
     #[cold]
     #[inline(never)]
     fn left_above(&self, seen: Range, top: u16) -> Option<u16> {

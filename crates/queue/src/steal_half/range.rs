@@ -2,15 +2,15 @@
 //!
 //! | bits of the range | field | |
 //! |---|---|---|
-//! | 63..32 | `tag` | grows by one with every change, so that an old value does not come back |
+//! | 63..32 | `tag` | grows by one with every change, so that an old value does not recur |
 //! | 31..16 | `top` | index of the topmost item, modulo 2^16 |
-//! | 15 | `exact` | thieves may believe `bot` (see the module above) |
-//! | 14..0 | `len` | how many items one theft may take |
+//! | 15 | `exact` | thieves may rely on `bot` (see the parent module) |
+//! | 14..0 | `len` | number of items that one theft may take |
 //!
 //! | bits of the promise | field | |
 //! |---|---|---|
 //! | 31..16 | `limit` | the owner changes the range before it pops an item above this index |
-//! | 15..0 | `ceiling` | the owner changes the range when its `bot` gets here |
+//! | 15..0 | `ceiling` | the owner changes the range when its `bot` reaches this index |
 
 /// The largest capacity: the distance of two indices must fit in an `i16`.
 pub(super) const MAX_CAPACITY: u16 = 1 << 14;
@@ -18,7 +18,7 @@ pub(super) const MAX_CAPACITY: u16 = 1 << 14;
 const EXACT: u64 = 1 << 15;
 const _: () = assert!((MAX_CAPACITY as u64) < EXACT);
 
-/// How far `a` is ahead of `b`; 0 if it is behind.
+/// Returns how far `a` is ahead of `b`, or 0 if it is behind.
 #[inline]
 pub(super) fn ahead(a: u16, b: u16) -> u16 {
     let distance = a.wrapping_sub(b);
@@ -27,7 +27,7 @@ pub(super) fn ahead(a: u16, b: u16) -> u16 {
 
 /// The stealRange: the items at `top..top + len` may be stolen with one compare-and-swap.
 ///
-/// Kept packed, because a struct of narrow fields goes through memory in pieces.
+/// Kept packed, because the compiler passes a struct of narrow fields through memory in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range(pub(super) u64);
 
@@ -36,7 +36,7 @@ impl Range {
         Range(u64::from(tag) << 32 | u64::from(top) << 16)
     }
 
-    /// The tag, where it is in the word.
+    /// Returns the tag, at its position in the word.
     #[inline]
     pub(super) fn tag(self) -> u64 {
         self.0 & 0xffff_ffff_0000_0000
@@ -57,15 +57,15 @@ impl Range {
         self.0 & EXACT != 0
     }
 
-    /// What comes after `self`: the next tag, the same top, `len` items, not exact.
+    /// Returns the successor of `self`: the next tag, the same top, `len` items, not exact.
     #[inline]
     pub(super) fn with_len(self, len: u16) -> Range {
         let top = self.0 & 0xffff_0000;
         Range(self.next_tag() | top | u64::from(len))
     }
 
-    /// What comes after `self` when `n` items are taken off the top and `len` of the rest may be
-    /// stolen next.
+    /// Returns the successor of `self` when `n` items are taken off the top and `len` of the rest
+    /// may be stolen next.
     #[inline]
     pub(super) fn without(self, n: u16, len: u16, exact: bool) -> Range {
         let top = u64::from(self.top().wrapping_add(n)) << 16;
@@ -78,7 +78,7 @@ impl Range {
     }
 }
 
-/// What thieves may count on until the owner's next change of the range:
+/// The bounds on which thieves may rely until the owner's next change of the range:
 /// `limit <= bot < ceiling`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Promise(pub(super) u64);

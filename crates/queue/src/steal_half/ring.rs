@@ -3,13 +3,13 @@
 /// A cyclic array.
 #[derive(Debug)]
 pub(super) struct Ring<S> {
-    /// As many as a power of two.
+    /// A power of two in number.
     slots: Box<[S]>,
     mask: usize,
 }
 
 impl<S> Ring<S> {
-    /// `capacity` slots, a power of two.
+    /// Creates `capacity` slots, a power of two.
     pub(super) fn new(capacity: usize, empty: impl FnMut() -> S) -> Ring<S> {
         debug_assert!(capacity.is_power_of_two());
         Ring {
@@ -18,14 +18,15 @@ impl<S> Ring<S> {
         }
     }
 
-    /// The slot of an index, whose upper bits do not matter.
+    /// Returns the slot of an index, whose upper bits are ignored.
     #[inline]
     pub(super) fn slot(&self, index: u64) -> &S {
         // SAFETY: the masked index is below the number of slots, which is a power of two.
         unsafe { self.slots.get_unchecked(index as usize & self.mask) }
     }
 
-    /// The slots from an index on: `n` of them, or fewer if the end of the array comes first.
+    /// Returns the slots from an index on: `n` of them, or fewer if the end of the array comes
+    /// first.
     #[inline]
     fn run(&self, index: u64, n: usize) -> &[S] {
         let at = index as usize & self.mask;

@@ -1,10 +1,10 @@
 //! An asymmetric barrier: a store-load fence whose cost one side pays for both.
 //!
-//! Two threads that each store to one location and then load the other's need a full fence between
-//! the two, on both sides, or both may miss the other's store. Where one side does this millions of
-//! times a second and the other rarely, the frequent side passes a *light* barrier, which only
-//! keeps the compiler from reordering, and the rare side a *heavy* one, which makes every running
-//! thread of this process execute a full fence:
+//! Two threads that each store to their own location and then load the other's need a full fence
+//! between store and load, on both sides, or both may miss the other's store. Where one side does
+//! this millions of times a second and the other rarely, the frequent side passes a *light*
+//! barrier, which only keeps the compiler from reordering, and the rare side a *heavy* one, which
+//! makes every running thread of this process execute a full fence:
 //!
 //! | system | heavy half |
 //! |---|---|
@@ -18,30 +18,31 @@
 //! side sees it afterwards, or the load behind it comes after that point, and sees what the rare
 //! side stored before the call. That is what a pair of SeqCst fences promises.
 //!
-//! Whether the heavy half can be had is found out once, on first use; where not, both sides use
-//! SeqCst fences. On Linux it needs version 4.14, and no seccomp filter that refuses the call. Wine
-//! is treated as a system without: its `FlushProcessWriteBuffers` does nothing in some versions
-//! (8.0 for one). The environment variable `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
+//! Whether the heavy half is available is determined once, on first use; if it is not, both sides
+//! use SeqCst fences. On Linux it needs version 4.14, and no seccomp filter that refuses the call.
+//! Wine is treated as a system without it: in some versions (8.0 for one) its
+//! `FlushProcessWriteBuffers` does nothing. The environment variable `LOCKSLEY_NO_MEMBARRIER`, if
+//! set, selects the fences.
 //!
-//! Linux wants a process to register before its first barrier. That takes microseconds while the
+//! Linux requires a process to register before its first barrier. That takes microseconds while the
 //! process has one thread, and 7 to 17 ms once there is a second. So [`prepare`] registers in the
-//! first case only, and the first heavy barrier does in the other: it is passed by a thread that
-//! has nothing else to do. While that thread registers, others are refused.
+//! first case only; in the other the first heavy barrier does, which is issued by a thread that has
+//! nothing else to do. While that thread registers, the barriers of other threads are refused.
 //!
 //! # The model
 //!
-//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to
-//! a counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
-//! read the newest value: so of a light and a heavy half at least one sees the other and what came
-//! before it. The light half is no fence. It does not make Relaxed loads before it acquire nor
-//! Relaxed stores behind it release, and two light halves do not order each other. The heavy half
-//! is a fence too, as the system call is. A model can also have
-//! [`FenceMode::Symmetric`] (`model_fence_mode`).
-//! That the kernel keeps the promise, recorded histories check on hardware.
+//! loom has no `membarrier`. The model of the pair provides the kernel's promise and no more. Each
+//! half adds to a counter of its own, Release, and reads the other's, Acquire, both by
+//! read-modify-writes, which read the newest value: so of a light and a heavy half at least one
+//! sees the other and what came before it. The light half is not a fence. It does not make Relaxed
+//! loads before it acquire nor Relaxed stores after it release, and two light halves do not order
+//! each other. The heavy half is a fence too, as the system call is. A model can also use
+//! [`FenceMode::Symmetric`] (`model_fence_mode`). Recorded histories check on hardware that the
+//! kernel keeps its promise.
 
 use super::{Ordering, fence};
 
-/// Which side orders memory for the pair.
+/// The side, or sides, that issue fences for the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceMode {
     /// The rare side alone, with the heavy half of the table.
@@ -50,29 +51,30 @@ pub enum FenceMode {
     Symmetric,
 }
 
-/// The mode of this process. Found out on the first call; the same ever after.
+/// Returns the mode of this process, which is determined on the first call and never changes.
 pub fn fence_mode() -> FenceMode {
     imp::fence_mode()
 }
 
-/// The frequent side's half: free where the rare side pays, a SeqCst fence where both pay.
+/// The frequent side's half: free in [`FenceMode::Asymmetric`], a SeqCst fence in
+/// [`FenceMode::Symmetric`].
 ///
-/// It looks which of the two it is. Code that knows calls [`light_unchecked`].
+/// This function looks up the mode. Code that knows it calls [`light_unchecked`].
 #[inline(always)]
 pub fn light() {
     match fence_mode() {
-        // SAFETY: the rare side pays.
+        // SAFETY: the mode is `Asymmetric`.
         FenceMode::Asymmetric => unsafe { light_unchecked() },
         FenceMode::Symmetric => fence(Ordering::SeqCst),
     }
 }
 
-/// The frequent side's half where the rare side pays. No instruction: it only keeps the compiler
-/// from moving memory accesses over it.
+/// The frequent side's half in [`FenceMode::Asymmetric`]. It compiles to no instruction, and only
+/// keeps the compiler from moving memory accesses across it.
 ///
 /// # Safety
 ///
-/// [`fence_mode`] has answered [`FenceMode::Asymmetric`]. Otherwise this orders nothing, and
+/// [`fence_mode`] has returned [`FenceMode::Asymmetric`]. Otherwise this orders nothing, and
 /// memory the caller believes to be its own may be another thread's too.
 #[inline(always)]
 pub unsafe fn light_unchecked() {
@@ -82,35 +84,35 @@ pub unsafe fn light_unchecked() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// Sets the mode of the models of this thread.
+/// Sets the mode of the models that this thread runs.
 #[cfg(loom)]
 #[doc(hidden)]
 pub fn model_fence_mode(mode: FenceMode) {
     imp::MODE.set(mode);
 }
 
-/// Says whether [`heavy`] is refused in the models of this thread from now on.
+/// Sets whether [`heavy`] is refused in the models that this thread runs.
 #[cfg(loom)]
 #[doc(hidden)]
 pub fn model_refusal(refused: bool) {
     imp::REFUSED.set(refused);
 }
 
-/// Makes the heavy half ready if that takes no time: see above.
+/// Prepares the heavy half if that is fast: see the module's documentation.
 pub fn prepare() {
     if fence_mode() == FenceMode::Asymmetric {
         imp::prepare();
     }
 }
 
-/// Makes the heavy half ready, and returns `true` if it can be had.
+/// Prepares the heavy half. Returns `true` if it is available.
 pub fn is_ready() -> bool {
     fence_mode() == FenceMode::Asymmetric && imp::is_ready()
 }
 
-/// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
-/// installed since the first use forbids the call), or another thread is just making it ready: then
-/// nothing is ordered, and the caller must leave alone what it wanted to touch.
+/// The rare side's half. Returns `false` if the kernel refused (it may be out of memory, or a
+/// filter installed since the first use forbids the call), or if another thread is just registering
+/// the process. Then nothing is ordered, and the caller must not do what needs the barrier.
 #[must_use]
 pub fn heavy() -> bool {
     match fence_mode() {
@@ -129,7 +131,7 @@ mod imp {
 
     use super::{FenceMode, system};
 
-    /// Lets a test or an experiment have the fences on a machine that has the heavy half.
+    /// Environment variable by which a test or an experiment selects the fences.
     const OPT_OUT: &str = "LOCKSLEY_NO_MEMBARRIER";
 
     static MODE: OnceLock<FenceMode> = OnceLock::new();
@@ -145,19 +147,19 @@ mod imp {
         })
     }
 
-    /// How far this process is registered.
+    /// State of this process's registration.
     static REGISTRATION: AtomicU8 = AtomicU8::new(NONE);
 
     const NONE: u8 = 0;
-    /// A thread is at it.
+    /// A thread is registering the process.
     const UNDER_WAY: u8 = 1;
     const DONE: u8 = 2;
 
-    /// Registers this process, unless that is done. `wait` says what to do while another thread is
-    /// at it: wait, or return `false`.
+    /// Registers this process, unless it is registered. Returns `true` if it is. While another
+    /// thread is registering it, waits if `wait` is set, and else returns `false`.
     fn register(wait: bool) -> bool {
         loop {
-            // Relaxed: the kernel orders what follows from a registration.
+            // Relaxed: the registration itself is ordered by the kernel.
             let begun = REGISTRATION.compare_exchange(
                 NONE,
                 UNDER_WAY,
@@ -167,7 +169,7 @@ mod imp {
             match begun {
                 Ok(_) => {
                     let done = system::register();
-                    // A filter may refuse this thread, and not another one.
+                    // A filter may refuse this thread and admit another.
                     let state = if done { DONE } else { NONE };
                     REGISTRATION.store(state, Ordering::Relaxed);
                     return done;
@@ -213,18 +215,19 @@ mod system {
         commands >= 0 && commands & wanted == wanted
     }
 
-    /// Returns `true` if this process has one thread: a folder has two links, and one for each
-    /// folder in it.
+    /// Returns `true` if this process has one thread. A directory has two links, and one more for
+    /// each directory in it.
     pub(super) fn registers_at_once() -> bool {
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.st_nlink() == 3)
     }
 
-    /// Announces that this process will use the barrier. Returns `false` if it cannot.
+    /// Registers this process for the barrier. Returns `false` if the kernel refuses.
     pub(super) fn register() -> bool {
         call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
     }
 
-    /// Makes every running thread of this process pass a fence. Returns `false` if it did not.
+    /// Makes every running thread of this process pass a fence. Returns `false` if the kernel
+    /// refuses.
     pub(super) fn barrier() -> bool {
         call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0
     }
@@ -260,15 +263,15 @@ mod system {
     pub(super) fn has_barrier() -> bool {
         const NTDLL: &CStr = c"ntdll.dll";
         const WINE_ONLY: &CStr = c"wine_get_version";
-        // SAFETY: both names are terminated; the library is loaded in every process, so that the
-        // handle stays valid, and of the function only the address is looked at.
+        // SAFETY: both names are terminated. The library is loaded in every process, so that the
+        // handle stays valid. The function is not called, only compared with null.
         let wine = unsafe { GetProcAddress(GetModuleHandleA(NTDLL.as_ptr()), WINE_ONLY.as_ptr()) };
         wine.is_null()
     }
 
     /// Makes every running thread of this process pass a fence.
     pub(super) fn barrier() -> bool {
-        // SAFETY: the call takes nothing, and touches no memory of this process.
+        // SAFETY: the call takes no arguments, and touches no memory of this process.
         unsafe { FlushProcessWriteBuffers() };
         true
     }
@@ -296,8 +299,8 @@ mod imp {
 
     pub(super) fn fence_mode() -> FenceMode {
         if MODE.get() == FenceMode::Asymmetric {
-            // Every constructor asks this first. The counters are made then, before there are
-            // threads: making them synchronises with every later use.
+            // Every constructor calls this first, before there are threads. So the counters are
+            // created here: their creation synchronises with every later use.
             let _ = (&*LIGHT, &*HEAVY);
         }
         MODE.get()
@@ -361,7 +364,7 @@ mod tests {
         assert_eq!(is_ready(), first == FenceMode::Asymmetric);
     }
 
-    /// The call links and returns, even where it is not relied upon.
+    /// The call links and returns, even where it is not used.
     #[cfg(all(windows, not(miri)))]
     #[test]
     fn windows_has_the_call() {

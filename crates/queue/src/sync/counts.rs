@@ -1,4 +1,4 @@
-//! Counts of expensive operations, for each thread (feature `count`).
+//! Counts of each thread's expensive operations (feature `count`).
 //!
 //! ```
 //! use locksley_queue::{Owner, counts, semi_private};
@@ -15,7 +15,7 @@
 use std::cell::Cell;
 use std::ops::Sub;
 
-/// How many expensive operations a thread has issued through this crate.
+/// Numbers of expensive operations that a thread has issued through this crate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sequentially consistent fences.
@@ -44,7 +44,7 @@ thread_local! {
     };
 }
 
-/// What the calling thread has issued so far.
+/// Returns the counts of the calling thread so far.
 pub fn of_this_thread() -> Counts {
     COUNTS.get()
 }

@@ -1,33 +1,34 @@
-//! The one place that knows whether the atomics are the machine's or loom's.
+//! Selects the atomics: the standard library's, or loom's.
 //!
-//! Everything in this crate takes its atomics, its fences and the cells that threads share from
-//! here. The wrappers add nothing but a count of the expensive operations, and that only with the
-//! feature `count`, so that a test can assert what a queue's documentation claims about its fast
-//! path.
+//! All other modules of this crate import their atomics, fences and shared cells from here. With
+//! the feature `count` the wrappers count the expensive operations, so that a test can assert what
+//! a queue's documentation claims about its fast path. Otherwise they add nothing.
 //!
 //! # What loom makes of SeqCst
 //!
 //! Store-load ordering is always written with [`fence`]`(SeqCst)` or with the asymmetric pair in
-//! [`barrier`]. loom takes SeqCst *accesses* for AcqRel, which can only raise false alarms. But it
-//! makes SeqCst *fences* stronger than C++20 does: in loom a fence synchronises with every fence
-//! that comes after it in their total order. In C++20 the order of two fences says which values may
-//! be read behind the second one; a happens-before edge arises only if a thread behind the second
-//! fence reads an atomic that was written before the first, or by another pair of a release and an
-//! acquire. And a loom fence that acquires does so from every store that the thread knows another
-//! thread to have read, where in C++20 it does so from what the thread itself has read. So loom
-//! would pass an algorithm which lets a fence alone publish plain data.
+//! [`barrier`]. loom treats SeqCst *accesses* as AcqRel, which can only raise false alarms. But its
+//! SeqCst *fences* are stronger than those of C++20: in loom a fence synchronises with every fence
+//! that comes after it in their total order. In C++20 the order of two fences restricts which
+//! values may be read after the second one; a happens-before edge arises only if a thread reads,
+//! after the second fence, an atomic that was written before the first one, or from another pair of
+//! a release and an acquire. Also, a loom fence that acquires does so from every store that the
+//! thread knows another thread to have read; in C++20 it acquires from what the thread itself has
+//! read. So loom would accept an algorithm in which a fence alone publishes plain data.
 //!
-//! No queue here does. From the order of two fences it concludes only which value of an *atomic*
-//! is read behind the later one: an index, a circle's address, a count of visitors, a word in a
-//! slot. What an index or an address leads to is reached by an edge of its own, a row of the
-//! module's table that is not a fence: the item by the Acquire load of `bottom`, `boundary` or
-//! `bot`, the circle by R1 and R4, the end of a visit by R6 and R3. loom checks these edges even
-//! though its fences are too strong: each of the rows is needed in a run in which the fences come
-//! in the order that does not help, and `scripts/mutate` shows that loom finds such a run for
-//! every one of them. Where a table says of a fence that it acquires or releases *too*, it means
-//! what C++20 means: together with the Relaxed access before or behind it.
+//! No queue here relies on that. From the order of two fences it concludes only which value of an
+//! *atomic* is read after the later one: an index, a circle's address, a count of visitors, a word
+//! in a slot. The data that an index or an address leads to has a happens-before edge of its own,
+//! in a row of the module's table that is not a fence: the item by the Acquire load of `bottom`,
+//! `boundary` or `bot`, the circle by R1 and R4, the end of a visit by R6 and R3. loom checks these
+//! edges even though its fences are too strong: each of these rows is needed in an execution in
+//! which the fences come in the order that does not help, and `scripts/mutate` shows that loom
+//! finds such an execution for every one of them. Where a table says that a fence acquires or
+//! releases *too*, it means that in the sense of C++20: together with the Relaxed access before or
+//! after it.
 //!
-//! The asymmetric pair has a model of its own, which is weaker than fences: see [`barrier`].
+//! The asymmetric pair has a model of its own, which is weaker than a pair of fences: see
+//! [`barrier`].
 
 #![allow(
     unused,
@@ -76,8 +77,9 @@ pub(crate) fn spin_loop() {
     std::hint::spin_loop();
 }
 
-/// ThreadSanitizer does not understand fences. Under it (`--cfg tsan`) every access synchronises,
-/// so that what it reports is a race of plain data, whatever the orderings.
+/// Returns `order`, or SeqCst under ThreadSanitizer (`--cfg tsan`), which does not understand
+/// fences. There every access synchronises, so that each report is a race of plain data, whatever
+/// the orderings.
 #[inline(always)]
 const fn strong(order: Ordering) -> Ordering {
     if cfg!(tsan) { Ordering::SeqCst } else { order }
@@ -129,7 +131,7 @@ macro_rules! atomic {
     };
 }
 
-/// What integers have besides.
+/// The operations that only integers have.
 macro_rules! arithmetic {
     ($name:ident, $value:ty) => {
         impl $name {
@@ -155,11 +157,11 @@ macro_rules! arithmetic {
 }
 
 impl AtomicU64 {
-    /// Passes a SeqCst fence. `held` is what the caller, the only writer, has stored last.
+    /// Issues a SeqCst fence. `held` is the value that the caller, the only writer, stored last.
     ///
     /// On x86-64 this is a locked instruction, which orders all accesses before it against all
-    /// behind it as `mfence` does, in about half of the time. The language has no such rule for
-    /// its read-modify-writes, so elsewhere it is a fence.
+    /// after it as `mfence` does, in about half of the time. The memory model makes no such promise
+    /// for read-modify-writes, so on other targets it is a fence.
     #[inline(always)]
     pub(crate) fn fence_behind(&self, held: u64) {
         if cfg!(all(target_arch = "x86_64", not(loom), not(miri))) {

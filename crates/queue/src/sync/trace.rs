@@ -4,17 +4,17 @@
 //! reads that index with Acquire, then rewrites the slot. If one of the two were weaker, the thief
 //! could read what the owner wrote later: load buffering, which loom never produces, since it runs
 //! each load before the stores that come later. A trace turns it into message passing, which loom
-//! does produce. The thief stores its [sequence number](Trace::leave) before its compare-and-swap,
-//! Relaxed; the owner, about to rewrite the slot, [looks](Trace::expect) for the number of the
-//! theft that it knows of. What orders the trace orders the thief's read of the slot, which comes
-//! before the compare-and-swap just as the trace does.
+//! does produce. The thief stores its [sequence number](Trace::leave), Relaxed, before its
+//! compare-and-swap; the owner, before it rewrites the slot, [checks](Trace::expect) that it sees
+//! the number of the theft that it knows of. An ordering that makes the trace visible also orders
+//! the thief's read of the slot, because both come before the compare-and-swap.
 //!
 //! Without loom a trace has no size and its methods do nothing.
 
 #[cfg(loom)]
 use super::{AtomicU64, Ordering};
 
-/// The highest sequence number of those who read and were about to take.
+/// The highest sequence number of a thief that has read a slot and is about to take the item.
 #[derive(Debug)]
 pub(crate) struct Trace {
     #[cfg(loom)]
@@ -39,7 +39,7 @@ impl Trace {
 
 #[cfg(loom)]
 impl Trace {
-    /// No trace yet. Sequence numbers are counted from `start`, and may wrap around.
+    /// Creates an empty trace. Sequence numbers are counted from `start`, and may wrap around.
     pub(crate) fn new(start: u64) -> Trace {
         Trace {
             start,
@@ -47,13 +47,13 @@ impl Trace {
         }
     }
 
-    /// Leaves the number of the theft that the caller is about to try.
+    /// Records the number of the theft that the caller is about to try.
     pub(crate) fn leave(&self, number: u64) {
         let nth = number.wrapping_sub(self.start).wrapping_add(1);
         self.last.fetch_max(nth, Ordering::Relaxed);
     }
 
-    /// Asserts that the trace of the theft with this number, or of a later one, can be seen.
+    /// Asserts that the theft with this number, or a later one, is visible in the trace.
     pub(crate) fn expect(&self, number: u64) {
         let nth = number.wrapping_sub(self.start).wrapping_add(1);
         assert!(

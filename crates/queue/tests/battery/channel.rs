@@ -82,7 +82,7 @@ pub(crate) fn smoke<S: Subject>() {
     }
 }
 
-/// Counts producers that are still at work, also down when one panics.
+/// Decrements the number of working producers when dropped, even if the producer panics.
 struct AtWork<'a>(&'a AtomicUsize);
 
 impl Drop for AtWork<'_> {
@@ -142,7 +142,7 @@ pub(crate) fn in_order<S: Subject>(make: fn(usize) -> Ends<S, Item>, items: usiz
     assert_eq!(disorder, None, "(expected, consumed) out of order");
 }
 
-/// Dropped with something inside, from either side first.
+/// Drops a channel that holds items, either side first.
 pub(crate) fn destructors<S: Subject>() {
     for inside in [0, 1, 2, 3, 5, 100, 1_000] {
         for consumed in [0, 1, inside / 2] {
@@ -171,7 +171,7 @@ pub(crate) fn destructors<S: Subject>() {
     }
 }
 
-/// The consumer goes while the producers produce; nothing is leaked or dropped twice.
+/// Drops the consumer while the producers produce; no item is leaked or dropped twice.
 pub(crate) fn orphaned<S: Subject>() {
     for round in 0..100 {
         let count = producers::<S>();

@@ -9,8 +9,8 @@ use crate::items::{Item, Ledger};
 use crate::rng::Rng;
 use crate::scale;
 
-/// What process `id` does: deals its items to all in turn, and takes what it is dealt. The
-/// first item that came out of order, if any did.
+/// Runs a process: deals its items to random processes, and takes the items that it is dealt.
+/// Returns the first item that came out of order, if any.
 fn work(
     mut process: pcb::Process<Item>,
     ledger: &'static Ledger,
@@ -53,7 +53,7 @@ fn work(
     }
 }
 
-/// Every item comes out once, and each pair's items in their order.
+/// Every item comes out once, and the items from one process to another in their order.
 #[test]
 fn every_item_comes_once_and_in_order() {
     for (processes, granularity) in [(1, 1), (2, 1), (3, 2), (4, 5), (4, 64)] {
@@ -74,7 +74,8 @@ fn every_item_comes_once_and_in_order() {
     }
 }
 
-/// Processes go while others still deal to them; what is not taken is dropped once.
+/// Processes are dropped while others still deal to them; items that are not taken are dropped
+/// once.
 #[test]
 fn what_is_inside_is_dropped_once() {
     const PROCESSES: usize = 4;

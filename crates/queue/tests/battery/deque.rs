@@ -99,7 +99,7 @@ macro_rules! deque_battery {
     };
 }
 
-/// Steals one item while no other thread is there, asking the owner for it if need be.
+/// Steals one item, without other threads, and asks the owner to expose it if needed.
 fn steal_now<S: Subject>(owner: &mut S::Owner<u32>, thief: &S::Thief<u32>) -> Steal<u32> {
     let first = thief.steal();
     if !first.is_private() {
@@ -110,7 +110,7 @@ fn steal_now<S: Subject>(owner: &mut S::Owner<u32>, thief: &S::Thief<u32>) -> St
     thief.steal()
 }
 
-/// Oldest to the thief, newest to the owner, and nothing when nothing is there.
+/// Thieves get the oldest item, the owner the newest, and both nothing from an empty deque.
 pub(crate) fn smoke<S: Subject>() {
     let mut owner = S::new::<u32>();
     let thief = owner.thief();
@@ -136,7 +136,7 @@ pub(crate) fn smoke<S: Subject>() {
     assert!(owner.is_empty() && thief.is_empty());
 }
 
-/// Steals until the deque is empty after `closed` was set. Returns how many items it got.
+/// Steals until the deque is empty after `closed` was set. Returns the number of items stolen.
 fn rob<S: Subject>(thief: &S::Thief<Item>, closed: &AtomicBool) -> usize {
     let mut got = 0;
     loop {
@@ -157,7 +157,7 @@ fn rob<S: Subject>(thief: &S::Thief<Item>, closed: &AtomicBool) -> usize {
     }
 }
 
-/// Pushes `item`; while there is no room, takes items out itself.
+/// Pushes `item`; while there is no room, pops items.
 fn push_or_pop<S: Subject>(owner: &mut S::Owner<Item>, item: Item) {
     let id = item.id();
     let mut refused = owner.push(item);
@@ -167,14 +167,14 @@ fn push_or_pop<S: Subject>(owner: &mut S::Owner<Item>, item: Item) {
         if let Some(item) = owner.pop() {
             item.take();
         } else {
-            // A thief has all of it in its hands.
+            // Thieves have taken all items.
             thread::yield_now();
         }
         refused = owner.push(full.0);
     }
 }
 
-/// Takes out what is left.
+/// Pops the items that are left.
 fn drain<S: Subject>(owner: &mut S::Owner<Item>) {
     while let Some(item) = owner.pop() {
         item.take();
@@ -182,7 +182,7 @@ fn drain<S: Subject>(owner: &mut S::Owner<Item>) {
     }
 }
 
-/// Tells the thieves to stop, also when the owner panics.
+/// Tells the thieves to stop when dropped, even if the owner panics.
 struct Close<'a>(&'a AtomicBool);
 
 impl Drop for Close<'_> {
@@ -224,7 +224,7 @@ pub(crate) fn seen_once<S: Subject>(mut owner: S::Owner<Item>, items: usize) {
     ledger.assert_each_taken_once();
 }
 
-/// Round after round, the owner and all thieves run for a single item.
+/// In each round the owner and all thieves compete for a single item.
 pub(crate) fn stampede<S: Subject>() {
     let ledger = Ledger::new(5_000 * scale());
     let mut owner = S::new::<Item>();
@@ -257,7 +257,8 @@ pub(crate) fn stampede<S: Subject>() {
             while back.load(Ordering::Acquire) < now * THIEVES {
                 thread::yield_now();
             }
-            // The owner tried, and the thieves until they were told that nothing is there.
+            // The owner has tried once, and each thief until it got the item or found the deque
+            // empty.
             let taken = ledger.taken(now - 1);
             if refused || taken != 1 {
                 wrong.get_or_insert((now, refused, taken));
@@ -270,8 +271,8 @@ pub(crate) fn stampede<S: Subject>() {
     ledger.assert_each_taken_once();
 }
 
-/// Owner and thief run for the last item or two without ever waiting for each other. On real
-/// hardware this shows a missing fence.
+/// Owner and thief compete for the last one or two items without ever waiting for each other. On
+/// real hardware this shows a missing fence.
 pub(crate) fn duel<S: Subject>() {
     let ledger = Ledger::new(200_000 * scale());
     let mut owner = S::new::<Item>();
@@ -305,7 +306,7 @@ pub(crate) fn duel<S: Subject>() {
     ledger.assert_each_taken_once();
 }
 
-/// Steals until there is an answer other than "again".
+/// Steals until the result is not `Retry`.
 fn try_for_one<S: Subject>(thief: &S::Thief<Item>) {
     loop {
         match thief.steal() {
@@ -319,7 +320,7 @@ fn try_for_one<S: Subject>(thief: &S::Thief<Item>) {
     }
 }
 
-/// From small to large and back again, with thieves inside all the time.
+/// Grows and empties the deque several times, with thieves at work all the time.
 pub(crate) fn growth<S: Subject>() {
     const TIMES: usize = 4;
     let each = 10_000 * scale();
@@ -344,7 +345,7 @@ pub(crate) fn growth<S: Subject>() {
     ledger.assert_each_taken_once();
 }
 
-/// Dropped with something inside, whole, robbed or grown, with handles dropped before and after.
+/// Drops a deque that holds items, after growth or thefts or neither, the owner or the thief first.
 pub(crate) fn destructors<S: Subject>() {
     for inside in [0, 1, 2, 3, 5, 8, 100, 1_000] {
         for stolen in [0, 1, inside / 2] {
@@ -374,7 +375,7 @@ pub(crate) fn destructors<S: Subject>() {
     }
 }
 
-/// The owner is dropped while thieves are at work; what they don't get is dropped too.
+/// Drops the owner while thieves are at work; items that they do not get are dropped once.
 pub(crate) fn orphaned<S: Subject>() {
     for round in 0..100 {
         let ledger = Ledger::new(64);
@@ -444,13 +445,13 @@ pub(crate) fn boxes<S: Subject>() {
     assert_eq!(sum, items * (items + 1) / 2);
 }
 
-/// Sooner or later every thief gets something.
+/// Every thief gets an item eventually.
 pub(crate) fn no_starvation<S: Subject>() {
-    // Each push is followed by a yield, so a healthy structure needs a few dozen.
+    // Each push is followed by a yield, so a correct structure needs a few dozen.
     no_starvation_within::<S>(2_000_000);
 }
 
-/// Every thief gets something within so many pushes.
+/// Every thief gets an item within `pushes` pushes.
 pub(crate) fn no_starvation_within<S: Subject>(pushes: u32) {
     let mut owner = S::new::<Arc<()>>();
     let hungry = &AtomicUsize::new(THIEVES);
@@ -470,7 +471,7 @@ pub(crate) fn no_starvation_within<S: Subject>(pushes: u32) {
                         _ => {}
                     }
                     if got {
-                        // Leaves the hungry a chance, also on one processor.
+                        // Gives the other thieves a chance, even on one processor.
                         thread::sleep(Duration::from_millis(1));
                     }
                     thread::yield_now();
@@ -491,7 +492,7 @@ pub(crate) fn no_starvation_within<S: Subject>(pushes: u32) {
     assert_eq!(hungry.load(Ordering::Acquire), 0, "a thief starved");
 }
 
-/// Thieves who take batches into deques of their own, from where they are robbed in turn.
+/// Thieves steal batches into deques of their own, from which they steal from each other.
 pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
     let ledger = Ledger::new(items * scale());
     let mut owner = make();
@@ -513,7 +514,7 @@ pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
                         Steal::Private => S::ask(victim),
                         Steal::Empty | Steal::Retry => {}
                     }
-                    // Leaves some behind for others to steal, until the end.
+                    // Leaves some items for the other thief to steal, until the end.
                     for _ in 0..rng.below(4) {
                         own.pop().map(Item::take);
                     }

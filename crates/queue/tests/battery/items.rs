@@ -19,19 +19,20 @@ struct Entry {
     payload: UnsafeCell<u64>,
 }
 
-// SAFETY: the payload is written before the item is pushed and read by the one who took the item;
-// all else is atomic.
+// SAFETY: the payload is written before the item is pushed, and read by the thread that took the
+// item; all other fields are atomic.
 unsafe impl Sync for Entry {}
 
-/// Where the items of one test are counted. Must outlive the items.
+/// Counts the items of one test. Must outlive the items.
 pub(crate) struct Ledger {
     entries: Box<[Entry]>,
 }
 
 impl Ledger {
-    /// A ledger of items `0..count`, none of which is made yet.
+    /// Creates a ledger for items `0..count`, none of which exists yet.
     ///
-    /// The ledger lives as long as the process: it is reachable from a static, and so not a leak.
+    /// The ledger lives as long as the process. It is reachable from a static, so leak checkers do
+    /// not report it.
     pub(crate) fn new(count: usize) -> &'static Ledger {
         static ALL: std::sync::Mutex<Vec<&'static Ledger>> = std::sync::Mutex::new(Vec::new());
         let entry = |id| Entry {
@@ -49,12 +50,12 @@ impl Ledger {
         ledger
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// Makes item `id`. Once for each.
+    /// Creates item `id`. To be called once for each.
     pub(crate) fn item(&'static self, id: usize) -> Item {
         let entry = &self.entries[id];
         // SAFETY: the item does not exist yet, so no thread reads its payload.
@@ -62,12 +63,12 @@ impl Ledger {
         Item(entry)
     }
 
-    /// How often item `id` was taken.
+    /// Returns how often item `id` was taken.
     pub(crate) fn taken(&self, id: usize) -> u32 {
         self.entries[id].taken.load(Ordering::Acquire)
     }
 
-    /// Every item must have been taken once and dropped once.
+    /// Asserts that every item was taken once and dropped once.
     pub(crate) fn assert_each_taken_once(&self) {
         self.assert_each_dropped_once();
         for entry in &self.entries {
@@ -76,7 +77,7 @@ impl Ledger {
         }
     }
 
-    /// Every item must have been dropped once, taken before or not.
+    /// Asserts that every item was dropped once, whether or not it was taken before.
     pub(crate) fn assert_each_dropped_once(&self) {
         for entry in &self.entries {
             let garbled = entry.garbled.load(Ordering::Acquire);
@@ -103,10 +104,10 @@ const MARK: u64 = 0xb0b5_1ed5_0000_0000;
 pub(crate) struct Item(&'static Entry);
 
 impl Item {
-    /// Notes that the item came out of a structure, and drops it. Its id.
+    /// Notes that the item came out of a structure, and drops it. Returns its number.
     pub(crate) fn take(self) -> usize {
         let Item(entry) = &self;
-        // SAFETY: the payload was written before the push, and who took the item reads it.
+        // SAFETY: the payload was written before the push, and only the taker of the item reads it.
         let payload = unsafe { *entry.payload.get() };
         if payload != u64::from(entry.id) ^ MARK {
             entry.garbled.store(true, Ordering::Release);
@@ -115,7 +116,7 @@ impl Item {
         entry.id as usize
     }
 
-    /// The item's number.
+    /// Returns the item's number.
     pub(crate) fn id(&self) -> usize {
         self.0.id as usize
     }
@@ -134,7 +135,7 @@ unsafe impl Word for Item {
     }
 
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from `into_word`, says the caller.
+        // SAFETY: the caller guarantees that the word comes from `into_word`.
         Item(unsafe { <&'static Entry>::from_word(word) })
     }
 }

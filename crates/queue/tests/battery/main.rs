@@ -1,7 +1,7 @@
-//! One battery of tests for every structure.
+//! The same battery of tests for every structure.
 //!
 //! A structure is described once, in `subjects.rs`, and gets its tests by one line here. Set
-//! `LOCKSLEY_SCALE` to a whole number to run that many times as long.
+//! `LOCKSLEY_SCALE` to a whole number to multiply the lengths of the tests.
 
 #![cfg(not(loom))]
 
@@ -21,7 +21,7 @@ mod model;
 mod subjects;
 mod the_battery_itself;
 
-/// How many times as long as usual to run.
+/// Factor for the lengths of the tests.
 fn scale() -> usize {
     std::env::var("LOCKSLEY_SCALE").map_or(1, |s| s.parse().expect("LOCKSLEY_SCALE is a number"))
 }

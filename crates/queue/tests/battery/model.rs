@@ -1,4 +1,4 @@
-//! Random sequences of operations by one thread, against a `VecDeque`.
+//! Random sequences of operations by one thread, compared with a `VecDeque`.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::scale;
 use crate::subject::{ChannelSubject, DequeSubject, Ends, Room};
 
-/// How many sequences each property is tried on.
+/// Number of sequences that each property is tested with.
 const CASES: u32 = 4_000;
 
 /// An operation on a deque.
@@ -19,18 +19,18 @@ enum Op {
     Push,
     Pop,
     Steal,
-    /// The thief asks the owner to expose work, if it is that kind of deque.
+    /// The thief asks the owner to expose work, if the deque has private items.
     Ask,
     /// The owner answers.
     Attend,
-    /// Half of the items move to a second deque, if it is that kind.
+    /// Half of the items move to a second deque, if the deque has batches.
     StealHalf,
-    /// The second deque's owner takes one.
+    /// The second deque's owner pops an item.
     PopLoot,
 }
 
-/// How often each operation comes in a sequence: pushes, pops or thefts prevail, so that deques
-/// grow, fill and run empty.
+/// Weights of the operations in a sequence: pushes, pops or thefts prevail, so that deques grow,
+/// fill and become empty.
 const MIXES: [[(Op, u8); 7]; 4] = [mix(8, 2, 2), mix(4, 4, 4), mix(6, 1, 5), mix(5, 6, 1)];
 
 const fn mix(push: u8, pop: u8, steal: u8) -> [(Op, u8); 7] {
@@ -77,12 +77,12 @@ fn check<T: std::fmt::Debug>(of: impl Strategy<Value = T>, test: impl Fn(T)) {
     }
 }
 
-/// A deque beside what should be in it.
+/// A deque, and a model of its contents.
 struct Pair<S: DequeSubject> {
     owner: S::Owner<u32>,
     thief: S::Thief<u32>,
     model: VecDeque<u32>,
-    /// Whether the owner knows that the deque is empty (see [`Room::Drifts`]).
+    /// Set if the owner knows that the deque is empty (see [`Room::Drifts`]).
     known_empty: bool,
 }
 
@@ -126,7 +126,8 @@ impl<S: DequeSubject> Pair<S> {
         self.known_empty = item.is_none();
     }
 
-    /// Steals. `promised`: the owner has just answered a request, so there must be public work.
+    /// Steals. `promised` is set if the owner has just answered a request, so that there must be
+    /// public work.
     fn steal(&mut self, promised: bool) {
         match self.thief.steal() {
             Steal::Success(item) => assert_eq!(Some(item), self.model.pop_front(), "steal"),
@@ -176,7 +177,7 @@ impl<S: DequeSubject> Pair<S> {
     }
 }
 
-/// A deque does what a `VecDeque` does.
+/// A deque behaves like a `VecDeque`.
 pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
     check(ops(), |ops| {
         let mut pair = Pair::<S>::new(make());
@@ -206,12 +207,12 @@ pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
     });
 }
 
-/// A channel does what a `VecDeque` does.
+/// A channel behaves like a `VecDeque`.
 pub(crate) fn channel<S: ChannelSubject>(make: fn(usize) -> Ends<S, u32>) {
     check(vec(0..5_u8, 1..200), |ops| {
         let (mut producers, mut consumer) = make(if S::MANY { 2 } else { 1 });
         let mut model = VecDeque::new();
-        // The first operation says whether the channel rather fills or rather runs empty.
+        // The first operation selects whether produces or consumes prevail.
         let fills = 2 + ops[0] % 2;
         for (item, op) in (0..).zip(ops) {
             if op > fills {

@@ -1,9 +1,9 @@
-//! Makes a processor's stores late.
+//! Delays a processor's stores.
 //!
-//! A store becomes visible to others only when those before it have, and a store to a line that
-//! another processor has just written takes long. So a thread that calls [`Noise::make`] before an
-//! operation, while others call it too, sees its loads overtake its stores by hundreds of
-//! nanoseconds where no fence holds them back.
+//! A store becomes visible to others only after the stores before it, and a store to a cache line
+//! that another processor has just written takes long. So in a thread that calls [`Noise::make`]
+//! before an operation, while others call it too, loads overtake stores by hundreds of nanoseconds
+//! where no fence prevents it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

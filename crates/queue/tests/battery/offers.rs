@@ -1,4 +1,4 @@
-//! Offers: a donor, donees and thieves after the same entries.
+//! Offers: a donor, donees and thieves compete for the same entries.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -15,7 +15,7 @@ const ENTRIES: usize = 4;
 const DONEES: usize = 2;
 const THIEVES: usize = 2;
 
-/// What became of the items, as those who tried to take them saw it.
+/// Numbers of accepted offers and of ghosts.
 #[derive(Default)]
 struct Counts {
     accepted: AtomicUsize,
@@ -67,7 +67,7 @@ fn donate(
     for id in 0..ledger.count() {
         let mut stored = entries.store(ledger.item(id));
         while let Err(full) = stored {
-            // Every entry is in use: one must be had back.
+            // Every entry is in use: one must be freed.
             match deque.pop() {
                 Some(entry) => counts.popper(entries.acquire(entry)),
                 None => thread::yield_now(),
@@ -131,7 +131,7 @@ fn every_item_is_taken_once_and_ghosts_are_counted() {
         donate(ledger, &mut entries, &mut deque, &donees, &counts);
         over.store(true, Ordering::Release);
     });
-    // A pointer that was stolen at the very end may have been a ghost's or not, but it was settled.
+    // All stolen pointers have been acquired, and the donor's deque is empty.
     let stored: Vec<_> = std::iter::from_fn(|| deque.pop()).collect();
     assert!(stored.is_empty(), "the donor has emptied its deque");
     drop((entries, deque));
@@ -140,7 +140,7 @@ fn every_item_is_taken_once_and_ghosts_are_counted() {
     assert_eq!(accepted.into_inner(), ghosts.into_inner());
 }
 
-/// All go with entries in every state; what was not taken is dropped once.
+/// All handles are dropped with entries in every state; items that were not taken are dropped once.
 #[test]
 fn what_is_inside_is_dropped_once() {
     for round in 0..200 * scale() {

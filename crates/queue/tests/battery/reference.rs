@@ -1,42 +1,42 @@
-//! A deque and a channel behind a lock: obviously right, unless told to be wrong.
+//! A deque and a channel behind a lock: obviously correct, unless a fault is injected.
 //!
-//! The batteries run on these before they run on anything else, and must find every [`Fault`].
+//! The batteries run on these too, and must find every [`Fault`].
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use locksley_queue::{Consumer, Full, Owner, Producer, Steal, Thief, Word};
 
-/// What a reference structure does wrong.
+/// Fault that is injected into a reference structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// Now and then it loses an item that it should hand out.
+    /// Sometimes loses an item that it should return.
     Loses,
-    /// Now and then it hands an item out and keeps it too.
+    /// Sometimes returns an item and keeps it too.
     Duplicates,
-    /// It drops what it hands out.
+    /// Drops the items that it returns.
     DropsTwice,
-    /// It does not drop what is inside when it is dropped itself.
+    /// Does not drop its items when it is dropped itself.
     Leaks,
-    /// Now and then it hands out the second instead of the first.
+    /// Sometimes returns the second item instead of the first.
     Disorders,
-    /// Now and then a thief is told to retry for no reason.
+    /// Sometimes tells a thief to retry for no reason.
     Aborting,
-    /// Now and then a thief is told that nothing is there although something is.
+    /// Sometimes tells a thief that it is empty although it is not.
     FeignsEmpty,
-    /// Only the first handle ever gets anything.
+    /// Never lets any handle but the first steal.
     Starves,
-    /// It refuses a push when there is room.
+    /// Refuses a push although there is room.
     Refuses,
 }
 
-/// What kind of reference structure to make.
+/// Properties of a reference structure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) capacity: usize,
-    /// Whether thieves may take only what the owner has exposed.
+    /// Set if thieves may take only the items that the owner has exposed.
     pub(crate) private: bool,
     pub(crate) fault: Fault,
 }
@@ -48,13 +48,13 @@ pub(crate) const SOUND: Kind = Kind {
     fault: Fault::None,
 };
 
-/// A fault shows in one of so many operations.
+/// Number of operations in which an intermittent fault shows once.
 const NOW_AND_THEN: u64 = 16;
 
 struct State<T: Word> {
     kind: Kind,
     items: VecDeque<T>,
-    /// How many of the items, from the top, thieves may take.
+    /// Number of items, from the top, that thieves may take.
     open: usize,
     asked: bool,
     takes: u64,
@@ -71,7 +71,7 @@ impl<T: Word> State<T> {
         Ok(())
     }
 
-    /// Takes an item with `take`, or does what the fault says.
+    /// Takes an item with `take`, subject to the fault.
     fn take(&mut self, take: impl Fn(&mut VecDeque<T>) -> Option<T>) -> Option<T> {
         self.takes += 1;
         let now = self.takes % NOW_AND_THEN == 0;
@@ -102,7 +102,7 @@ impl<T: Word> State<T> {
         }
     }
 
-    /// Whether a thief is turned away before it looks.
+    /// Returns the result for a thief that is turned away before it takes an item.
     fn turned_away(&mut self, handle: usize) -> Option<Steal<T>> {
         if self.items.is_empty() {
             return Some(Steal::Empty);
@@ -126,7 +126,7 @@ impl<T: Word> State<T> {
     }
 }
 
-/// Makes two of one, which no item that owns memory would survive.
+/// Duplicates an item, which is not sound for items that own memory.
 fn twice<T: Word>(item: T) -> (T, T) {
     let word = item.into_word();
     // SAFETY: deliberately none: the word is turned back twice. The tests that ask for this use
@@ -273,7 +273,7 @@ pub(crate) struct Sender<T: Word>(Shared<T>);
 /// The consumer of the reference channel.
 pub(crate) struct Receiver<T: Word>(Shared<T>);
 
-/// A reference channel with so many producers.
+/// Creates a reference channel with this number of producers.
 pub(crate) fn channel<T: Word>(kind: Kind, producers: usize) -> (Vec<Sender<T>>, Receiver<T>) {
     let shared = shared(kind);
     (

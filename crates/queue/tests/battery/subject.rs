@@ -1,5 +1,5 @@
-//! What the tests must know of a structure besides the traits: how to make one, how large it
-//! gets, and what owner and thief do for each other between operations.
+//! What the tests need to know of a structure besides the traits: how to create it, how large it
+//! gets, and the steps of owner and thief between operations.
 
 #![allow(
     dead_code,
@@ -20,8 +20,8 @@ pub(crate) enum Room {
     Grows,
     /// When this many items are inside, and only then.
     Exactly(usize),
-    /// When the indices have drifted to the end of the array; never while nothing is inside and
-    /// the owner has found that out by a pop. At most this many items are inside.
+    /// When the indices have drifted to the end of the array; never while the deque is empty and
+    /// the owner has found it so by a pop. At most this many items are inside.
     Drifts(usize),
 }
 
@@ -34,26 +34,26 @@ pub(crate) trait DequeSubject: 'static {
 
     /// When [`small`](Self::small) and [`near_wrap`](Self::near_wrap) may refuse a push.
     const ROOM: Room;
-    /// Whether [`steal_half`](Self::steal_half) does anything.
+    /// Set if the structure has [`steal_half`](Self::steal_half).
     const BATCHES: bool = false;
 
-    /// One as a user makes it.
+    /// Creates a deque of the default size.
     fn new<T: Load>() -> Self::Owner<T>;
-    /// A small one, so that it grows, or is full, soon.
+    /// Creates a small deque, which soon grows or is full.
     fn small<T: Load>() -> Self::Owner<T>;
-    /// A small one whose indices are about to pass their maximum.
+    /// Creates a small deque whose indices are about to pass their maximum.
     fn near_wrap<T: Load>() -> Self::Owner<T>;
 
-    /// What the owner does between operations.
+    /// The owner's step between operations.
     fn attend<T: Load>(_owner: &mut Self::Owner<T>) {}
-    /// What a thief does who was told that all work is private.
+    /// The step of a thief that was told that all work is private.
     fn ask<T: Load>(_thief: &Self::Thief<T>) {}
-    /// Whether [`take_back`](Self::take_back) does anything.
+    /// Set if the structure has [`take_back`](Self::take_back).
     const TAKES_BACK: bool = false;
 
-    /// What an item that was pushed is found by.
+    /// Identifies an item that was pushed.
     type Token: Copy;
-    /// Pushes an item that may be taken back, where the structure can.
+    /// Pushes an item that may be taken back, where the structure supports it.
     fn push_for_take_back<T: Load>(_owner: &mut Self::Owner<T>, _item: T) -> Self::Token {
         unreachable!("this structure does not take back")
     }
@@ -62,7 +62,7 @@ pub(crate) trait DequeSubject: 'static {
         unreachable!("this structure does not take back")
     }
 
-    /// Steals a batch, where the structure can.
+    /// Steals a batch, where the structure supports it.
     fn steal_half<T: Load>(_from: &Self::Thief<T>, _own: &mut Self::Owner<T>) -> Steal<T> {
         unreachable!("this structure steals one item at a time")
     }
@@ -83,18 +83,18 @@ pub(crate) trait ChannelSubject: 'static {
 
     /// When a produce may be refused.
     const ROOM: Room;
-    /// Whether there may be more than one producer.
+    /// Set if there may be more than one producer.
     const MANY: bool;
 
-    /// A small channel with so many producers (one, unless [`MANY`](Self::MANY)).
+    /// Creates a small channel with this number of producers (one, unless [`MANY`](Self::MANY)).
     fn channel<T: Load>(producers: usize) -> Ends<Self, T>;
-    /// The same, with the indices about to pass their maximum.
+    /// Creates such a channel with indices that are about to pass their maximum.
     fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
         Self::channel(producers)
     }
 }
 
-/// The type of a subject's tokens; nothing, where there are none.
+/// The type of a subject's tokens; `()` where there are none.
 macro_rules! token_type {
     () => {
         type Token = ();
@@ -185,7 +185,7 @@ macro_rules! deque_subject {
     };
 }
 
-/// Makes a [`ChannelSubject`] of a type (declared here or not) from the names of the two sides.
+/// Implements [`ChannelSubject`] for a type, given the names of the two sides.
 ///
 /// `near_wrap` may be left out where there are no indices.
 macro_rules! channel_subject {

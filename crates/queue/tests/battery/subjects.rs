@@ -11,7 +11,7 @@ use crate::subject::{ChannelSubject, Ends, Load, Room};
 use locksley_queue::steal_half::extended;
 use locksley_queue::{StealBatch, abp, chase_lev, mailbox, pcb, semi_private, split};
 
-/// Indices from here pass their maximum within a few operations.
+/// A first index from which the indices pass their maximum within a few operations.
 const LATE: u64 = u64::MAX - 20;
 
 deque_subject!(
@@ -42,8 +42,8 @@ deque_subject!(
     ask: semi_private::Stealer::target,
 );
 
-/// The indices of a split deque do not wrap round, but the 40 bits of `top` that its span holds do,
-/// within a few operations from here.
+/// A first index from which the 40 bits of `top` in the span of a split deque wrap around within a
+/// few operations. The indices themselves do not.
 const LATE_SPAN: u64 = ((1 << 40) - 3) * size_of::<usize>() as u64;
 
 deque_subject!(
@@ -74,7 +74,7 @@ deque_subject!(
     take_back: split::Deque::take_back,
 );
 
-/// Forces an exposure; where that cannot be had, asks.
+/// Forces an exposure, or requests one if the barrier is refused.
 fn force<T: Load>(thief: &split::Stealer<T>) {
     if thief.force() == split::Forced::Refused {
         thief.request();
@@ -112,7 +112,7 @@ channel_subject!(
 
 pub(crate) struct Mailbox;
 
-/// As many senders as there shall be producers.
+/// Clones the sender for each producer.
 fn mailbox<T: Load>(
     producers: usize,
     (sender, receiver): (mailbox::Sender<T>, mailbox::Mailbox<T>),

@@ -1,4 +1,4 @@
-//! The battery must find what is wrong with a wrong structure.
+//! The battery must find the fault of a faulty structure.
 
 use std::panic::catch_unwind;
 
@@ -6,7 +6,7 @@ use crate::subject::{ChannelSubject, DequeSubject};
 use crate::subjects::*;
 use crate::{channel, deque, model};
 
-/// Runs a test that must fail, and says why it failed.
+/// Runs a test that must fail, and returns its message.
 fn failure_of(test: fn()) -> String {
     let panic = catch_unwind(test).expect_err("the test did not see the fault");
     match panic.downcast::<String>() {

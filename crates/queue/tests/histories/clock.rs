@@ -1,12 +1,12 @@
-//! When an invocation begins and completes.
+//! Time stamps of the beginning and the completion of an invocation.
 //!
-//! An invocation has completed when its stores are visible, so the stamp at the end is taken
-//! behind a fence; the reordering inside the invocation is not disturbed by that.
+//! An invocation has completed when its stores are visible, so the final stamp is taken after a
+//! fence. That does not affect reordering inside the invocation.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// What stamps are taken from.
+/// Source of the time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// The processor's time stamp counter, which disturbs a run least.
@@ -19,7 +19,7 @@ pub(crate) enum Clock {
 static SHARED: AtomicU64 = AtomicU64::new(0);
 
 impl Clock {
-    /// The clock for this machine.
+    /// Returns the clock for this machine.
     pub(crate) fn of_this_machine() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| {
@@ -31,7 +31,7 @@ impl Clock {
         })
     }
 
-    /// The time before what follows.
+    /// Returns a time stamp that comes before the operations that follow.
     #[inline]
     pub(crate) fn before(self) -> u64 {
         match self {
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// The time after what precedes has become visible to all.
+    /// Returns a time stamp that comes after all preceding stores have become visible.
     #[inline]
     pub(crate) fn after(self) -> u64 {
         fence(Ordering::SeqCst);
@@ -55,7 +55,7 @@ mod x86 {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    /// Later than all loads before it, earlier than all loads after it.
+    /// Returns a stamp that is later than all loads before it and earlier than all loads after it.
     #[inline]
     pub(super) fn stamp() -> u64 {
         let mut processor = 0;
@@ -67,14 +67,14 @@ mod x86 {
         }
     }
 
-    /// Whether the counters of all processors go at one rate and agree.
+    /// Returns `true` if the counters of all processors run at one rate and agree.
     pub(super) fn usable() -> bool {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let has = |flag| info.split_whitespace().any(|word| word == flag);
         has("rdtscp") && has("constant_tsc") && has("nonstop_tsc") && agree()
     }
 
-    /// Two threads send stamps to and fro: none may come from the future.
+    /// Returns `true` if no stamp lies in the future when two threads exchange stamps.
     fn agree() -> bool {
         const TIMES: u64 = 500;
         let ball = &AtomicU64::new(stamp() << 1);

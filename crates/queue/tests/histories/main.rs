@@ -1,10 +1,10 @@
 //! Recorded runs on the real machine, checked against the relaxed semantics of a deque.
 //!
 //! One owner and two thieves work on a deque and note when each invocation began and completed
-//! (`record.rs`, `clock.rs`); a search then looks for linearization times (`wgl.rs`). This sees
-//! what a model checker cannot: the processor's own reordering, and `membarrier`.
+//! (`record.rs`, `clock.rs`); a search then looks for a linearization (`wgl.rs`). This covers what
+//! a model checker cannot: the processor's own reordering, and `membarrier`.
 //!
-//! Set `LOCKSLEY_SCALE` to a whole number to record that many times as many runs.
+//! Set `LOCKSLEY_SCALE` to a whole number to multiply the number of runs.
 
 #![cfg(not(loom))]
 
@@ -28,14 +28,14 @@ use record::Mode;
 use subject::DequeSubject;
 use wgl::Aborts;
 
-/// How many runs of a structure are recorded.
+/// Number of runs that are recorded for each structure.
 const RUNS: u64 = 400;
 
 fn scale() -> u64 {
     std::env::var("LOCKSLEY_SCALE").map_or(1, |s| s.parse().expect("LOCKSLEY_SCALE is a number"))
 }
 
-/// What the threads of a run do: everything that the structure can, in turn.
+/// Returns the mode of a run: all modes that the structure supports, in turn.
 fn mode<S: DequeSubject>(run: u64) -> Mode {
     match run % 4 {
         1 | 3 if S::TAKES_BACK => Mode::TakeBacks,
@@ -45,7 +45,7 @@ fn mode<S: DequeSubject>(run: u64) -> Mode {
     }
 }
 
-/// The first of so many runs that is not linearizable.
+/// Records `runs` runs. The error describes the first one that is not linearizable.
 fn first_bad_run<S: DequeSubject>(runs: u64, aborts: Aborts) -> Result<(), String> {
     for run in 0..runs {
         let history = record::run::<S>(run, mode::<S>(run));

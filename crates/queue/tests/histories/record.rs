@@ -14,7 +14,7 @@ use crate::wgl::{History, Invocation, Op};
 const THIEVES: usize = 2;
 const OPS: usize = 200;
 
-/// What the threads do besides pushing, popping and stealing one item.
+/// The operations of the threads besides pushing, popping and stealing one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Plain,
@@ -24,12 +24,12 @@ pub(crate) enum Mode {
     TakeBacks,
 }
 
-/// What the three threads share besides the deque.
+/// The data that the three threads share besides the deque.
 struct Ground {
     clock: Clock,
     noise: Noise,
     ready: AtomicUsize,
-    /// How many operations the owner has completed.
+    /// The owner's last completed operation.
     progress: AtomicUsize,
     done: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl Ground {
         }
     }
 
-    /// Runs `operation`, and says from when to when.
+    /// Runs `operation`, and returns its result and its time span.
     #[inline]
     fn time<R>(&self, operation: impl FnOnce() -> R) -> (R, Span) {
         let begun = self.clock.before();
@@ -61,7 +61,7 @@ fn at((begun, completed): Span, op: Op) -> Invocation {
     }
 }
 
-/// One run. The owner's invocations come first in the history.
+/// Records one run. The owner's invocations come first in the history.
 pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
     let mut deque = S::small::<u32>();
     let ground = &Ground {
@@ -84,7 +84,7 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
                 .into_iter()
                 .map(|t| t.join().expect("thieves don't panic")),
         );
-        // What is left shows whether something was lost.
+        // The remaining items show whether any was lost.
         loop {
             let (item, span) = ground.time(|| deque.pop());
             history[0].push(at(span, Op::Pop(item)));
@@ -95,7 +95,8 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
     })
 }
 
-/// The owner: as many pushes as pops on average, so that the last item is raced for often.
+/// Runs the owner: as many pushes as pops on average, so that threads often compete for the last
+/// item.
 fn own<S: DequeSubject>(
     deque: &mut S::Owner<u32>,
     ground: &Ground,
@@ -104,7 +105,7 @@ fn own<S: DequeSubject>(
 ) -> Vec<Invocation> {
     let mut log = Vec::with_capacity(OPS + 8);
     let mut rng = Rng::new(seed);
-    // The newest that were pushed, and not taken back.
+    // The items that were pushed and not taken back, newest last.
     let mut tokens: Vec<(u32, S::Token)> = Vec::new();
     ground.start_together();
     for item in 0..OPS as u32 {
@@ -163,7 +164,8 @@ fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, mode: Mode) -> V
         match told {
             Op::Private => S::ask(thief),
             Op::Steal(_) => ground.noise.make(),
-            // Saves its invocations for a time when there may be something.
+            // Waits for the owner's next operation, to spend its invocations when there may be
+            // items.
             Op::Empty => {
                 while ground.progress.load(Ordering::Relaxed) == progress
                     && !ground.done.load(Ordering::Acquire)
@@ -177,8 +179,9 @@ fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, mode: Mode) -> V
     log
 }
 
-/// What an answer promises. An owner that takes an item back from under others hides these for a
-/// moment, and leaves a hole that looks like an item: then "empty" and "private" promise nothing.
+/// Returns the operation whose guarantees the result carries. An owner that takes an item back from
+/// under others hides these for a moment, and leaves a hole that looks like an item: then "empty"
+/// and "private" guarantee nothing.
 fn as_promised(op: Op, mode: Mode) -> Op {
     match op {
         Op::Empty | Op::Private if mode == Mode::TakeBacks => Op::Abort,
@@ -186,7 +189,7 @@ fn as_promised(op: Op, mode: Mode) -> Op {
     }
 }
 
-/// What a thief was told, with the rest of the batch, if there is any, taken out of `own`.
+/// Returns a thief's result, with the rest of the batch, if there is any, popped from `own`.
 fn op_of(answer: Steal<u32>, own: &mut impl Owner<Item = u32>) -> Op {
     match answer {
         Steal::Success(newest) => {

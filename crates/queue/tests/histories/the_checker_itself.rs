@@ -1,4 +1,4 @@
-//! The checker must reject what is wrong, and accept what only looks wrong.
+//! The checker must reject wrong histories, and accept those that only look wrong.
 
 use crate::subject::DequeSubject;
 use crate::subjects::{Aborting, Disorders, Duplicates, FeignsEmpty, Loses};
@@ -85,7 +85,7 @@ fn take_backs() {
         vec![at(9, 10, Steal(vec![0, 2]))],
     ]);
     good(vec![then(vec![back(0, false)]), vec![at(5, 9, steal(0))]]);
-    // It comes back and is stolen too; or neither.
+    // The item is taken back and stolen too; or neither.
     bad(vec![then(vec![back(0, true)]), vec![at(5, 9, steal(0))]]);
     bad(vec![then(vec![back(0, false)])]);
     bad(vec![then(vec![
@@ -136,7 +136,7 @@ fn emptiness_needs_a_moment() {
 fn an_unjustified_abort() {
     let push = || vec![at(1, 2, Push(0)), at(3, 4, Push(1))];
     bad(vec![push(), vec![at(5, 6, Abort)]]);
-    // Another thread's removal within the abort justifies it, one before or after does not.
+    // Another thread's removal during the abort justifies it; one before or after does not.
     good(vec![
         push(),
         vec![at(5, 8, Abort)],
@@ -193,8 +193,8 @@ fn weaker_aborts_are_weaker_only_as_far_as_they_say() {
     assert_eq!(check(&two, Aborts::DuringSteals), Ok(()));
 }
 
-/// A faulty deque is found out by its recorded runs: by one of the first, but where the threads
-/// hardly meet.
+/// Asserts that the recorded runs of a faulty deque show the fault. One of the first runs does,
+/// unless the threads hardly overlap.
 fn found_out<S: DequeSubject>() {
     assert!(crate::first_bad_run::<S>(10_000, Aborts::Justified).is_err());
 }

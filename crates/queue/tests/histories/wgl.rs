@@ -1,4 +1,4 @@
-//! Searches for a linearization: Wing and Gong with Lowe's memory of failed states.
+//! Search for a linearization: Wing and Gong's algorithm with Lowe's memory of failed states.
 //!
 //! The relaxed semantics of a deque: each invocation that does not abort takes effect at one
 //! moment between its beginning and its completion, and the results are those of a serial run in
@@ -12,7 +12,7 @@
 //! moment then lies within the removal and within every abort placed behind it, so the search
 //! keeps the intersection of these intervals, and it must not become empty. Conversely, if it is
 //! not empty, there is such a moment: intervals on a line that overlap pairwise have a point in
-//! common, and the order of linearization sees to it that no earlier invocation begins too late.
+//! common, and the order of linearization ensures that no earlier invocation begins too late.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -20,23 +20,23 @@ use std::collections::{HashSet, VecDeque};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Push(u32),
-    /// A push that found no room; whether it gave back the item it got.
+    /// A push that found no room; `same` is set if it returned the item that was pushed.
     Refused {
         same: bool,
     },
     Pop(Option<u32>),
-    /// The owner took this item back, from wherever it was, or was told that it is gone.
+    /// The owner took this item back, from wherever it was, or found that it was gone.
     TakeBack {
         item: u32,
         taken: bool,
     },
     /// A successful steal: the topmost item or items, from the top.
     Steal(Vec<u32>),
-    /// A steal that was told that nothing is there.
+    /// A steal that returned `Empty`.
     Empty,
-    /// A steal that was told that all work is private.
+    /// A steal that returned `Private`.
     Private,
-    /// A steal that was told to try again.
+    /// A steal that returned `Retry`.
     Abort,
 }
 
@@ -66,7 +66,7 @@ pub(crate) type History = Vec<Vec<Invocation>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "for structures that document weaker aborts")]
 pub(crate) enum Aborts {
-    /// When another invocation removed the topmost item in between.
+    /// If another invocation removed the topmost item during the steal.
     Justified,
     /// Also while another steal is under way.
     DuringSteals,
@@ -74,7 +74,7 @@ pub(crate) enum Aborts {
     Always,
 }
 
-/// Finds a linearization, or says how far the search got.
+/// Searches for a linearization. The error describes how far the search got.
 pub(crate) fn check(history: &History, aborts: Aborts) -> Result<(), String> {
     let history = without_excused(history, aborts);
     let mut search = Search {
@@ -91,7 +91,7 @@ pub(crate) fn check(history: &History, aborts: Aborts) -> Result<(), String> {
     }
 }
 
-/// The history without the aborts that need no justification.
+/// Returns the history without the aborts that need no justification.
 fn without_excused(history: &History, aborts: Aborts) -> History {
     let excused = |thread: usize, abort: &Invocation| match aborts {
         Aborts::Justified => false,
@@ -110,8 +110,8 @@ fn without_excused(history: &History, aborts: Aborts) -> History {
     history.iter().enumerate().map(kept).collect()
 }
 
-/// Where the moment of the last removal lies, if the last invocation was the removal of the
-/// topmost item or an abort behind one.
+/// The interval in which the last removal took effect, if the last invocation was the removal of
+/// the topmost item or an abort behind one.
 type Removal = Option<(u64, u64)>;
 
 struct Search<'a> {
@@ -148,7 +148,8 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// The invocations that may be linearized next: none of the others had completed before.
+    /// Returns the invocations that may be linearized next: no other one had completed before they
+    /// began.
     fn candidates(&self) -> Vec<(usize, &'a Invocation)> {
         let heads = self.heads();
         let first_completed = heads.iter().map(|(_, i)| i.completed).min().unwrap_or(0);
@@ -228,7 +229,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Where the search got stuck.
+    /// Describes where the search got stuck.
     fn stuck(mut self) -> String {
         (self.next, self.deque) = self.deepest.clone();
         let (next, inside, pending) = (&self.next, &self.deque, self.heads());

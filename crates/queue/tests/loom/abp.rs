@@ -1,5 +1,6 @@
-//! Models of the ABP deque. Items are indices into an array of cells, which the pusher writes and
-//! the taker reads and marks: a missing edge is a data race, an item taken twice is a wrong mark.
+//! Models of the ABP deque. Items are indices into an array of cells, which the owner writes before
+//! the push, and the thread that takes the item reads and marks. A missing happens-before edge is a
+//! data race, an item taken twice is a wrong mark.
 
 use locksley_queue::{Owner, Steal, Thief, abp};
 use loom::cell::UnsafeCell;
@@ -8,7 +9,7 @@ use loom::thread;
 
 struct Cells(Vec<UnsafeCell<u32>>);
 
-// SAFETY: loom checks that the accesses do not race; that is what the tests are for.
+// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
 unsafe impl Sync for Cells {}
 
 const WRITTEN: u32 = 1;
@@ -29,7 +30,7 @@ impl Cells {
         let Some(item) = item else { return 0 };
         self.0[item].with_mut(|cell| {
             // SAFETY: the item was taken from the deque, by this thread alone if the deque is
-            // right.
+            // correct.
             unsafe {
                 assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
                 *cell = TAKEN;
@@ -51,8 +52,8 @@ fn drain(cells: &Cells, owner: &mut abp::Deque<usize>) -> usize {
     taken
 }
 
-/// A deque, a thread for each entry of `steals` that steals so often, and the owner's part. Every
-/// one of the `n` items must be taken exactly once.
+/// Runs the owner's `part` against a thief for each entry of `steals`, which tries to steal that
+/// many times. Each of the `n` items must be taken exactly once.
 fn model(capacity: usize, n: usize, steals: &'static [usize], part: Part) {
     loom::model(move || {
         let cells = Cells::new(n);
@@ -93,7 +94,7 @@ fn owner_and_two_thieves_with_two_items() {
     });
 }
 
-/// The owner is a spawned thread, so that loom starts from the order in which the thieves come
+/// The owner is a spawned thread, so that loom starts with the order in which the thieves run
 /// first.
 #[test]
 fn two_thieves_before_the_owner() {
@@ -176,11 +177,11 @@ fn push_at_the_end_resets() {
     });
 }
 
-/// The owner finds items stolen, by each of the ways in which it can, and writes their slots again.
+/// The owner finds that items were stolen, on each path where it can, and writes their slots again.
 #[test]
 fn slots_are_used_again_after_thefts() {
-    // One item and two, so that it finds out with and without the fence; and a third push, which
-    // finds the end of the array.
+    // One item and two, so that it finds the theft with and without the fence; and a third push,
+    // which reaches the end of the array.
     model(2, 3, &[2], |cells, owner| {
         cells.push(owner, 0);
         cells.push(owner, 1);
@@ -196,8 +197,8 @@ fn slots_are_used_again_after_thefts() {
     });
 }
 
-/// The owner, a spawned thread, so that the thief comes first, finds the end of the array and
-/// everything stolen.
+/// The owner reaches the end of the array, and everything was stolen. It is a spawned thread, so
+/// that the thief runs first.
 #[test]
 fn push_at_the_end_after_a_theft() {
     loom::model(|| {
@@ -220,7 +221,7 @@ fn push_at_the_end_after_a_theft() {
     });
 }
 
-/// A failed steal says `Retry` only if another thief took the topmost item meanwhile.
+/// A failed steal returns `Retry` only if another thief took the topmost item during the call.
 #[test]
 fn a_reset_answers_empty() {
     loom::model(|| {

@@ -131,8 +131,8 @@ fn what_is_left_is_dropped_once() {
     });
 }
 
-/// One item is there at any time, so a thief that looks must find one, also if it learns of the
-/// theft before it learns of the push.
+/// The deque has an item at any time, so a thief must find one, even if it learns of the theft
+/// before it learns of the push.
 #[test]
 fn never_empty() {
     for look in [is_empty, steals_nothing] {

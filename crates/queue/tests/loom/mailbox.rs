@@ -2,8 +2,8 @@
 //! reads, so that a missing edge is a data race on the cell.
 //!
 //! The receiver is a spawned thread, which loom first runs after the main thread's sends. loom
-//! remembers only the last access to an atomic when it looks for orders to try; a sender loads what
-//! it then swaps, so with a receiver that comes first loom would miss most of the orders.
+//! considers only the last access to an atomic when it searches for orders to try. A sender loads
+//! the atomic that it then swaps, so loom would miss most of the orders if the receiver came first.
 
 use locksley_queue::{Consumer, mailbox};
 use loom::cell::UnsafeCell;
@@ -11,7 +11,7 @@ use loom::thread;
 
 struct Letter(UnsafeCell<u32>);
 
-// SAFETY: loom checks that the accesses do not race; that is what the tests are for.
+// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
 unsafe impl Send for Letter {}
 
 fn write(content: u32) -> Box<Letter> {
@@ -22,7 +22,7 @@ fn write(content: u32) -> Box<Letter> {
 }
 
 fn read(letter: &Letter) -> u32 {
-    // SAFETY: the letter was received, by this thread alone if the mailbox is right.
+    // SAFETY: the letter was received, by this thread alone if the mailbox is correct.
     letter
         .0
         .with_mut(|cell| unsafe { std::mem::replace(&mut *cell, 0) })
@@ -50,8 +50,8 @@ fn send(sender: &Sender, letters: &[u32]) -> Vec<u32> {
     letters.iter().filter_map(refused).collect()
 }
 
-/// Two senders with these letters against a receiver who tries so often. Every letter comes out or
-/// is refused, once, and those of one sender in order.
+/// Runs two senders with these letters against a receiver that tries `tries` times. Every letter is
+/// received or refused, once, and those of one sender arrive in order.
 fn model(capacity: usize, letters: [&'static [u32]; 2], tries: usize) {
     loom::model(move || {
         let (sender, mut mailbox) = mailbox::starting_at(capacity, u64::MAX);
@@ -105,8 +105,8 @@ fn two_senders_go_round_the_ring() {
     model(2, [&[1, 2], &[3]], 1);
 }
 
-/// Room for both: neither sender may be refused, and a receiver who knows that a letter was sent
-/// must find one.
+/// There is room for both letters: neither sender may be refused, and a receiver that knows that a
+/// letter was sent must find one.
 #[test]
 fn sent_mail_is_found_although_another_sender_is_on_its_way() {
     loom::model(|| {

@@ -1,6 +1,6 @@
 //! Models of the aged entries and the donation cell. Items are indices into an array of cells,
-//! which the donor writes and the taker marks: a missing edge is a data race, a task taken twice is
-//! a wrong mark.
+//! which the donor writes and the thread that takes the item marks. A missing happens-before edge
+//! is a data race, a task taken twice is a wrong mark.
 
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer, Peer, State};
 use locksley_queue::{Owner, Thief, Word, abp};
@@ -11,7 +11,7 @@ use loom::thread;
 
 struct Cells(Vec<UnsafeCell<u32>>);
 
-// SAFETY: loom checks that the accesses do not race; that is what the tests are for.
+// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
 unsafe impl Sync for Cells {}
 
 const WRITTEN: u32 = 1;
@@ -31,7 +31,8 @@ impl Cells {
     fn take(&self, item: Option<usize>) -> usize {
         let Some(item) = item else { return 0 };
         self.0[item].with_mut(|cell| {
-            // SAFETY: the item was taken from its entry, by this thread alone if that is right.
+            // SAFETY: the item was taken from its entry, by this thread alone if the entry is
+            // correct.
             unsafe {
                 assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
                 *cell = TAKEN;
@@ -41,7 +42,7 @@ impl Cells {
     }
 }
 
-/// An idle worker that looks so often whether it has been offered something.
+/// Runs an idle worker that checks `looks` times for an offer.
 fn donee(cells: Arc<Cells>, peer: Peer<usize>, state: Arc<State>, looks: usize) -> usize {
     let mut taken = 0;
     for _ in 0..looks {
@@ -98,7 +99,7 @@ fn donee_thief_and_owner() {
     });
 }
 
-/// The slot is used again while a donee has the offer of its first item.
+/// The slot is reused while a donee has the offer of its first item.
 #[test]
 fn reuse_of_a_slot_with_an_old_offer_around() {
     loom::model(|| {
@@ -145,7 +146,7 @@ fn reuse_after_a_theft_with_two_donees() {
     });
 }
 
-/// The donee may not see an offer, but one that it sees is good if no other thread wants it.
+/// The donee may miss an offer, but one that it sees is valid if no other thread takes the item.
 #[test]
 fn an_uncontested_offer_is_accepted() {
     loom::model(|| {
@@ -169,7 +170,7 @@ fn an_uncontested_offer_is_accepted() {
     });
 }
 
-/// To accept is safe even if nothing orders the offer's way to the donee.
+/// Accepting is safe even if no ordering comes with the offer.
 #[test]
 fn an_offer_may_come_by_any_road() {
     loom::model(|| {
@@ -196,9 +197,9 @@ fn an_offer_may_come_by_any_road() {
     });
 }
 
-/// Two thieves free the slots, and the owner finds both. (The owner is a spawned thread: loom first
-/// runs the main thread's part, and finds more orders to try if the owner's loads come after the
-/// thieves' swaps.)
+/// Two thieves free the slots, and the owner finds both. (The owner is a spawned thread: loom runs
+/// the main thread first, and finds more orders to try if the owner's loads come after the thieves'
+/// swaps.)
 #[test]
 fn freed_slots_come_back() {
     loom::model(|| {
@@ -245,8 +246,8 @@ fn retract_against_accept() {
     });
 }
 
-/// A donor takes an offer back and makes another of the same entry while a donee has the first one,
-/// which stays void.
+/// A donor takes an offer back and makes another offer of the same entry while a donee has the
+/// first one, which stays void.
 #[test]
 fn share_again_with_an_old_offer_around() {
     loom::model(|| {
@@ -272,7 +273,8 @@ fn share_again_with_an_old_offer_around() {
     });
 }
 
-/// Two donors want the same donee: one offer is made, the other donor knows that its own was not.
+/// Two donors make offers to the same donee: one offer is made, and the other donor learns that its
+/// own was not.
 #[test]
 fn two_donors_and_a_worker_that_finds_work() {
     loom::model(|| {

@@ -4,7 +4,7 @@ use locksley_queue::{Consumer, Producer, pcb};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-/// A payload whose every access loom checks for a data race.
+/// A payload whose accesses loom checks for data races.
 struct Payload(UnsafeCell<u32>);
 
 fn item(value: u32) -> Box<Payload> {
@@ -15,7 +15,7 @@ fn item(value: u32) -> Box<Payload> {
 /// second taker, is a data race.
 #[expect(clippy::boxed_local, reason = "boxes are what the buffers carry")]
 fn open(item: Box<Payload>) -> u32 {
-    // SAFETY: the box is ours alone, if the buffers are right; loom checks.
+    // SAFETY: the box belongs to this thread alone, if the buffers are correct; loom checks that.
     item.0
         .with_mut(|value| unsafe { std::mem::replace(&mut *value, u32::MAX) })
 }
@@ -127,7 +127,7 @@ fn pcb_matrix_deals_both_ways() {
     });
 }
 
-/// Two processes allocate at once: the chunks that both find a place for are in one segment.
+/// Two processes allocate at once, and their chunks are in the same segment.
 #[test]
 fn pcb_matrix_two_processes_allocate() {
     loom::model(|| {
@@ -144,10 +144,10 @@ fn pcb_matrix_two_processes_allocate() {
     });
 }
 
-/// Three processes at the pool, of which one may look at the topmost list, be overtaken by
-/// another that takes it and the one below and puts the first back, and go on: the classical ABA.
-/// If that succeeds, the pool hands out the overtaker's dummy, and the last item that the
-/// overtaker deals to itself turns up with another process. The tag wraps on the way.
+/// Three processes use the pool. One may read the topmost list, be overtaken by another that takes
+/// it and the one below and puts the first back, and continue: the classical ABA problem. If its
+/// exchange succeeded, the pool would hand out the overtaker's dummy, and the last item that the
+/// overtaker deals to itself would reach another process. The tag wraps on the way.
 #[test]
 fn pcb_pool_withstands_aba() {
     loom::model(|| {

@@ -6,8 +6,7 @@ use loom::thread;
 
 use crate::support::{Payload, assert_each_once, pop, push, race, rob};
 
-/// A deque that exposes each item as it is pushed would be a Chase-Lev deque; these models do it
-/// before the race starts, by hand.
+/// Creates a deque with `count` public items, exposed one by one before the race starts.
 fn exposed(count: usize) -> Deque<Payload> {
     let mut deque = Deque::new();
     for value in 0..count {
@@ -155,8 +154,8 @@ fn shrink_against_steal() {
     });
 }
 
-/// Items that look like empty slots are taken back by the owner while a thief wants them. Of
-/// three, each is seen once, and the thief is never told that nothing is there while there is.
+/// The owner takes back items that look like empty slots while a thief tries to steal them. Each of
+/// three items is seen once, and the thief never gets `Empty` while there is an item.
 #[test]
 fn null_items_are_taken_back() {
     for items in [[0_usize, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]] {
@@ -185,7 +184,7 @@ fn null_items_are_taken_back() {
     }
 }
 
-/// A thief robs what was exposed, finds private work left and asks for more. Its request must
+/// A thief steals the exposed item, finds private work left and asks for more. Its request must
 /// survive the owner's poll that answered the first one.
 #[test]
 fn request_is_not_lost() {
@@ -227,8 +226,8 @@ fn what_is_left_is_dropped_once() {
     });
 }
 
-/// One item is there at any time, so a thief that looks must find one, also if it learns of the
-/// theft before it learns of the push.
+/// The deque has an item at any time, so a thief must find one, even if it learns of the theft
+/// before it learns of the push.
 #[test]
 fn never_empty() {
     for look in [is_empty, steals_nothing] {
@@ -252,8 +251,8 @@ fn steals_nothing(thief: &Stealer<Payload>) -> bool {
     thief.steal().is_empty()
 }
 
-/// The item that a thief looks for is stolen, and its slot emptied, while the thief is looking; but
-/// there are others all the time.
+/// The item that a thief looks for is stolen, and its slot emptied, during the thief's call; but
+/// the deque has other items all the time.
 #[test]
 fn never_empty_behind_a_theft() {
     for look in [is_empty, steals_nothing] {
@@ -292,8 +291,8 @@ fn never_empty_with_null_items() {
     }
 }
 
-/// What was popped or stolen leaves no trace for a thief to be misled by, however often the indices
-/// have gone round, and whether or not all slots were in use.
+/// Popped and stolen items leave nothing in their slots that misleads a thief, however often the
+/// indices have gone round, and whether or not all slots were in use.
 #[test]
 fn empty_is_told_empty() {
     for count in [1, 3] {

@@ -1,5 +1,5 @@
-//! The extended deque. Each item is a cell, so that an item that changes hands without a
-//! happens-before edge is a data race, and each has a number, so that every one is seen once.
+//! Models of the extended deque. Each item is a cell, so that an item that passes to another thread
+//! without a happens-before edge is a data race. Each has a number, to check that it is seen once.
 
 use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::steal_half::extended;
@@ -21,7 +21,7 @@ fn open(item: Item) -> usize {
     item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
 }
 
-/// What the models need of a deque.
+/// The operations that the models need.
 trait Subject {
     fn at_the_wrap(capacity: usize) -> Self;
     fn filled(capacity: usize, items: usize) -> Self;
@@ -52,7 +52,7 @@ impl Subject for Deque {
         (0..n).filter_map(|_| self.pop()).map(open).collect()
     }
 
-    /// No thief is at work: checks the lengths and takes the rest.
+    /// Checks the lengths, while no thief is at work, and pops the remaining items.
     fn rest(&mut self) -> Vec<usize> {
         let seen = self.inspect();
         assert!(
@@ -65,7 +65,7 @@ impl Subject for Deque {
     }
 }
 
-/// A thread that steals one item, `n` times.
+/// Spawns a thread that steals one item, `n` times.
 fn thief(deque: &Deque, n: usize) -> thread::JoinHandle<Vec<usize>> {
     let thief = deque.thief();
     thread::spawn(move || {
@@ -76,7 +76,7 @@ fn thief(deque: &Deque, n: usize) -> thread::JoinHandle<Vec<usize>> {
     })
 }
 
-/// A thread that steals half into a deque of its own, once, and opens everything.
+/// Spawns a thread that steals half into a deque of its own, once, and opens all stolen items.
 fn robber(deque: &Deque, room: usize) -> thread::JoinHandle<Vec<usize>> {
     let thief = deque.thief();
     thread::spawn(move || {
@@ -97,8 +97,8 @@ fn each_once(mut seen: Vec<usize>, items: usize) {
     assert_eq!(seen, (0..items).collect::<Vec<_>>());
 }
 
-/// Two thefts take what the owner promised to leave; the second extends the range to what the
-/// owner is popping.
+/// Two thefts take the items that the owner promised to leave; the second extends the range to the
+/// item that the owner is popping.
 fn two_thieves_and_pops() {
     let mut deque = Deque::filled(4, 3);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
@@ -109,7 +109,7 @@ fn two_thieves_and_pops() {
     each_once(seen, 3);
 }
 
-/// A thief gives an item to the next thief that it knows of by `bot` only.
+/// A thief adds an item to the range that it knows only from `bot`, and another thief steals it.
 fn pushed_item_through_two_thieves() {
     let mut deque = Deque::filled(4, 2);
     let (a, b) = (thief(&deque, 2), thief(&deque, 1));
@@ -120,7 +120,7 @@ fn pushed_item_through_two_thieves() {
     each_once(seen, 3);
 }
 
-/// As before, but the length is a power of two after the push, and one thief takes it all.
+/// As before, but the length is a power of two after the push, and one thief takes all items.
 fn pushed_item_at_a_power_of_two() {
     let mut deque = Deque::filled(4, 3);
     let a = thief(&deque, 4);
@@ -130,7 +130,7 @@ fn pushed_item_at_a_power_of_two() {
     each_once(seen, 4);
 }
 
-/// The owner's push gets to a power of two while half is stolen.
+/// The owner's push reaches a power of two while half is stolen.
 fn half_against_push() {
     let mut deque = Deque::filled(4, 3);
     let a = robber(&deque, 2);
@@ -151,7 +151,7 @@ fn half_against_pop() {
     each_once(seen, 4);
 }
 
-/// Two robbers at once, and the owner.
+/// Two thieves steal half at once, while the owner pops.
 fn two_robbers() {
     let mut deque = Deque::filled(4, 4);
     let (a, b) = (robber(&deque, 2), robber(&deque, 2));
@@ -162,7 +162,7 @@ fn two_robbers() {
     each_once(seen, 4);
 }
 
-/// Owner and two thieves want the last item.
+/// The owner and two thieves compete for the last item.
 fn last_item() {
     let mut deque = Deque::filled(4, 1);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
@@ -173,7 +173,8 @@ fn last_item() {
     each_once(seen, 1);
 }
 
-/// Owner and robber want the last item; then there is a new one, perhaps at the same index.
+/// The owner and a thief compete for the last item; then there is a new one, perhaps at the same
+/// index.
 fn last_item_and_another() {
     let mut deque = Deque::filled(4, 1);
     let a = robber(&deque, 2);
@@ -184,8 +185,8 @@ fn last_item_and_another() {
     each_once(seen, 2);
 }
 
-/// The first theft goes by the promise, the second passes the barrier and leaves an exact range,
-/// the third believes it; meanwhile the owner pushes and pops.
+/// The first theft relies on the promise, the second passes the barrier and leaves an exact range,
+/// and the third relies on that; meanwhile the owner pushes and pops.
 fn third_theft() {
     let mut deque = Deque::filled(4, 4);
     let a = thief(&deque, 3);
@@ -196,7 +197,7 @@ fn third_theft() {
     each_once(seen, 5);
 }
 
-/// As before, with another thief in between, who may use the exact range too.
+/// As before, with another thief in between, which may use the exact range too.
 fn third_theft_by_another() {
     let mut deque = Deque::filled(4, 3);
     let (a, b) = (thief(&deque, 2), thief(&deque, 1));
@@ -208,7 +209,7 @@ fn third_theft_by_another() {
 }
 
 /// The owner learns of two thefts when its change of the range fails in a pop, and its next pushes
-/// get to the slots of the stolen items without another look.
+/// write the slots of the stolen items without another load of the range.
 fn slots_are_used_again_after_thefts() {
     let mut deque = Deque::filled(8, 8);
     let a = thief(&deque, 2);
@@ -224,14 +225,14 @@ fn slots_are_used_again_after_thefts() {
     each_once(seen, 10);
 }
 
-/// The owner uses again the slots that thieves have read.
+/// The owner reuses the slots that thieves have read.
 fn full_ring() {
     let mut deque = Deque::filled(2, 2);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
     let (mut seen, mut pushed) = (Vec::new(), 2);
     for _ in 0..2 {
-        // The owner only looks whether there is room, and loom does not see by itself that it
-        // matters whether a thief comes first.
+        // The owner only loads the range to check for room, and loom does not try by itself to run
+        // a thief before that.
         thread::yield_now();
         match deque.push(item(pushed)) {
             Ok(()) => pushed += 1,
@@ -244,7 +245,7 @@ fn full_ring() {
     each_once(seen, pushed);
 }
 
-/// A thief fills its own deque, which a second thief robs.
+/// A thief steals into its own deque, from which a second thief steals.
 fn robbed_robber() {
     let mut deque = Deque::filled(4, 4);
     let mut own = Deque::filled(2, 0);
@@ -263,7 +264,7 @@ fn robbed_robber() {
     each_once(seen, 4);
 }
 
-/// What is left is dropped with the last handle, wherever that is.
+/// The remaining items are dropped with the last handle, in whatever thread.
 fn dropped_by_the_thief() {
     let deque = Deque::filled(2, 2);
     let a = thief(&deque, 1);
@@ -271,7 +272,7 @@ fn dropped_by_the_thief() {
     assert!(a.join().unwrap().len() <= 1);
 }
 
-/// Runs a model where both sides pay for the barrier, with a fence each.
+/// Runs a model in which both sides of the barrier are fences.
 fn with_fences(model: fn()) {
     barrier::model_fence_mode(FenceMode::Symmetric);
     loom::model(model);
@@ -312,7 +313,7 @@ tests!(
     dropped_by_the_thief
 );
 
-/// Thieves that are refused the barrier say so, and leave what they cannot have to the owner.
+/// Thieves to which the barrier is refused leave the items that they cannot take to the owner.
 #[test]
 fn refused_thefts_against_pop_and_push() {
     barrier::model_refusal(true);

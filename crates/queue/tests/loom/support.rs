@@ -1,4 +1,4 @@
-//! What the models have in common.
+//! Items and helpers that the models share.
 
 use locksley_queue::{Owner, Steal, Thief, Word};
 use loom::cell::UnsafeCell;
@@ -29,7 +29,7 @@ unsafe impl Word for Payload {
     }
 
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the caller's promise is the box's.
+        // SAFETY: the caller's obligations are those of the box.
         Payload(unsafe { Word::from_word(word) })
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn deep(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Tries to steal `tries` times and opens what it gets.
+/// Tries to steal `tries` times and opens the stolen items.
 pub(crate) fn rob(thief: &impl Thief<Item = Payload>, tries: usize) -> Vec<usize> {
     let mut loot = Vec::new();
     for _ in 0..tries {
@@ -60,7 +60,7 @@ pub(crate) fn assert_each_once(mut seen: Vec<usize>, count: usize) {
     assert_eq!(seen, (0..count).collect::<Vec<_>>());
 }
 
-/// Pops once and opens what comes.
+/// Pops once and opens the item.
 pub(crate) fn pop(deque: &mut impl Owner<Item = Payload>, seen: &mut Vec<usize>) {
     seen.extend(deque.pop().map(Payload::open));
 }
@@ -73,9 +73,9 @@ pub(crate) fn push(deque: &mut impl Owner<Item = Payload>, value: usize) {
     );
 }
 
-/// A race: the owner has pushed items 0 up to `pushes`; then `thieves` thieves try once each
-/// while it runs `owner`. In the end it drains the deque, and each of `total` items must have
-/// been seen once.
+/// Runs a race: the owner pushes items 0 up to `pushes`; then each of `thieves` thieves tries to
+/// steal once while the owner runs `owner`. In the end it drains the deque, and each of `total`
+/// items must have been seen once.
 pub(crate) fn race<D>(
     make: fn() -> D,
     pushes: usize,
@@ -109,8 +109,8 @@ pub(crate) fn race<D>(
     });
 }
 
-/// Without a push, an empty deque stays empty: a thief that was told so must not find an item
-/// afterwards. `make` gives a deque with two items that can be stolen.
+/// Without a push, an empty deque stays empty: a thief that got `Empty` must not find an item
+/// afterwards. `make` returns a deque with two items that can be stolen.
 pub(crate) fn empty_stays_empty<D>(make: fn() -> D)
 where
     D: Owner<Item = Payload> + 'static,

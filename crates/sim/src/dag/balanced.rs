@@ -18,19 +18,20 @@ pub struct Balanced {
     grain: u32,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// That many levels of forks above the leaves.
+    /// At a fork, this many levels above the leaves.
     Tree(u32),
-    /// That many nodes before the end of a leaf.
+    /// In a leaf, with this many nodes to execute.
     Leaf(u32),
     /// At a join.
     Join,
 }
 
 impl Balanced {
-    /// A tree with `depth` levels of forks (at most 30) and leaves of `grain` nodes (at least 1).
+    /// Creates a tree with `depth` levels of forks (at most 30) and leaves of `grain` nodes (at
+    /// least 1).
     pub fn new(depth: u32, grain: u32) -> Balanced {
         Balanced {
             depth: depth.min(30),

@@ -20,18 +20,18 @@ pub struct Chain {
     parallel: u64,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// In the chain, with that many periods to come after this one, and that many nodes before the
-    /// fork.
+    /// In the chain: number of periods that are not finished, and number of nodes up to and
+    /// including the fork.
     Serial(u64, u64),
-    /// In one of the two strands, that many nodes before its end.
+    /// In one of the two strands, with this many nodes to execute.
     Parallel(u64),
 }
 
 impl Chain {
-    /// A chain; each number is at least one.
+    /// Creates a chain. Each number is at least one; 0 is taken as 1.
     pub fn new(periods: u64, serial: u64, parallel: u64) -> Chain {
         Chain {
             periods: periods.max(1),

@@ -22,13 +22,14 @@ pub struct Fib {
     work: Vec<u64>,
 }
 
-/// A call, or a join if the number is [`JOIN`].
+/// A call with this argument, or a join if the number is [`JOIN`].
 type Task = u8;
 
 const JOIN: Task = u8::MAX;
 
 impl Fib {
-    /// The n-th one; more than 89 is taken for 89, whose work still fits into 64 bits.
+    /// Creates the computation of the n-th number. More than 89 is taken as 89, the largest whose
+    /// work fits into 64 bits.
     pub fn new(n: u32) -> Fib {
         let n = n.min(MOST as u32) as usize;
         let mut work = vec![1, 1];

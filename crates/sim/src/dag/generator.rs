@@ -3,8 +3,8 @@
 use super::{SeriesParallel, Size, Step};
 
 /// A strand that forks one task after another, of `grain` nodes each, with `gap` nodes from one
-/// fork to the next; all of them join in the sink. The processor that generates goes on generating:
-/// the tasks are what it pushes.
+/// fork to the next. All tasks join in the sink. The processor that executes the generating strand
+/// continues with it and pushes the tasks.
 ///
 /// Work n (grain + gap) + 2, span n gap + grain + 1.
 ///
@@ -20,19 +20,20 @@ pub struct Generator {
     gap: u64,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// The generating strand, with that many tasks to come, and that many nodes before the next.
+    /// The generating strand: number of tasks to fork, and number of nodes up to and including the
+    /// next fork.
     Generate(u64, u64),
-    /// A task, the number of which is the first; that many nodes before its end.
+    /// A task: its number, and how many of its nodes are left to execute.
     Work(u64, u64),
     /// The sink.
     Sink,
 }
 
 impl Generator {
-    /// A generator of `tasks` tasks; each number is at least one.
+    /// Creates a generator of `tasks` tasks. Each number is at least one; 0 is taken as 1.
     pub fn new(tasks: u64, grain: u64, gap: u64) -> Generator {
         Generator {
             tasks: tasks.max(1),

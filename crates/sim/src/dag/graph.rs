@@ -13,7 +13,7 @@ pub use error::GraphError;
 
 use super::{Computation, Enabled, Size};
 
-/// What the field `format` must say.
+/// Required value of the field `format`.
 const FORMAT: &str = "locksley-dag/1";
 
 #[derive(Deserialize, Serialize)]
@@ -84,7 +84,7 @@ pub struct Graph {
     size: Size,
     unit: Option<Duration>,
     unordered: u64,
-    /// How many predecessors of each node have not been executed yet.
+    /// For each node, number of predecessors that have not been executed yet.
     waiting: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ struct Node {
     steps: u64,
 }
 
-/// A ready node: its number, and how many steps of it are left.
+/// A ready node: its number, and the number of its steps that are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     node: u32,
@@ -103,20 +103,21 @@ pub struct Ready {
 }
 
 impl Graph {
-    /// Reads a file. It is JSON: an object with the field `format`, which is `locksley-dag/1`, and
-    /// the field `nodes`, a list of objects. `unit_ns` may say how many nanoseconds a step is, and
-    /// `unordered` how many tasks of a recorded run are not in the graph. The fields of a node:
+    /// Reads a JSON file: an object with the field `format`, which must be `locksley-dag/1`, and
+    /// the field `nodes`, a list of objects. The optional field `unit_ns` is the length of a step
+    /// in nanoseconds, and `unordered` the number of tasks of a recorded run that are not in the
+    /// graph. The fields of a node:
     ///
     /// | field | meaning | if it is absent |
     /// |---|---|---|
     /// | `id` | the node's name, unique | an error |
-    /// | `next` | the nodes that wait for it, two at most; a processor goes on with the first | none: the sink |
-    /// | `steps` | a chain of so many nodes of one step | 1 |
+    /// | `next` | its successors, two at most; a processor continues with the first | none: the sink |
+    /// | `steps` | number of steps: the node stands for a chain of as many nodes of one step | 1 |
     ///
-    /// A pool of the runtime that was built with `Builder::record` writes such a file of what it
-    /// has run (`Pool::take_recording`, `Recording::write`): a node for what ran between two forks
-    /// or joins, with as many steps as it took units of time. Work and span are then exactly those
-    /// of what was recorded, in that unit.
+    /// A pool of the runtime that was built with `Builder::record` writes such a file
+    /// (`Pool::take_recording`, `Recording::write`). It has a node for each strand between two
+    /// forks or joins, with as many steps as the strand took units of time. Work and span are then
+    /// exactly those of the recording, in that unit.
     ///
     /// ```
     /// use std::time::Duration;
@@ -152,7 +153,7 @@ impl Graph {
         Graph::parse(&text)
     }
 
-    /// Reads a text of the form that [`read`](Graph::read) describes.
+    /// Parses a text in the format that [`read`](Graph::read) describes.
     pub fn parse(text: &str) -> Result<Graph, GraphError> {
         let file: File = serde_json::from_str(text).map_err(GraphError::Malformed)?;
         if file.format != FORMAT {
@@ -185,7 +186,7 @@ impl Graph {
         })
     }
 
-    /// Returns how long a step is, if the file says so.
+    /// Returns the length of a step, if the file specifies it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -199,14 +200,14 @@ impl Graph {
         self.unit
     }
 
-    /// Returns how many tasks of the recorded run are not in the graph, because nothing in the run
-    /// waited for them.
+    /// Returns the number of tasks of the recorded run that are not in the graph because nothing in
+    /// the run waited for them.
     pub fn unordered(&self) -> u64 {
         self.unordered
     }
 }
 
-/// Replaces names by numbers.
+/// Replaces names by indices.
 fn resolve(nodes: &[FileNode], names: &[&str]) -> Result<Vec<Node>, GraphError> {
     if nodes.is_empty() {
         return Err(GraphError::NoNodes);
@@ -255,7 +256,8 @@ fn count_predecessors(nodes: &mut [Node]) {
     }
 }
 
-/// The one node with a property; if there are more, an error that names them.
+/// Returns the only node with a property, or an error that names all nodes with it if there is not
+/// exactly one.
 fn only(
     nodes: &[Node],
     names: &[&str],
@@ -273,7 +275,8 @@ fn only(
     }
 }
 
-/// Work and span, in the order in which nodes become ready; if some never do, which.
+/// Computes work and span by visiting nodes in an order in which they become ready. If some nodes
+/// never become ready, returns which ones.
 fn longest_path(nodes: &[Node]) -> Result<Size, Vec<bool>> {
     let mut waiting: Vec<u32> = nodes.iter().map(|node| node.predecessors).collect();
     let mut before = vec![0; nodes.len()];
@@ -303,8 +306,8 @@ fn longest_path(nodes: &[Node]) -> Result<Size, Vec<bool>> {
     }
 }
 
-/// A cycle among the nodes that never become ready: from any of them, back and back through
-/// predecessors that are stuck too, until one is seen again.
+/// Finds a cycle among the nodes that never become ready: from any of them, it follows predecessors
+/// that never become ready either, until it reaches a node a second time.
 fn cycle(nodes: &[Node], names: &[&str], stuck: &[bool]) -> GraphError {
     let mut before = vec![None; nodes.len()];
     for (number, node) in nodes

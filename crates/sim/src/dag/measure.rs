@@ -1,10 +1,10 @@
-//! Work and span, by formula, by exploring, and by levels.
+//! Work and span of a computation, and three ways to count them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Computation, Enabled, SeriesParallel, Step};
 
-/// How large a computation is.
+/// Size of a computation.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, Computation, Size, Strands};
@@ -16,19 +16,19 @@ use super::{Computation, Enabled, SeriesParallel, Step};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
-    /// T1: how many nodes there are.
+    /// T1: number of nodes.
     pub work: u64,
-    /// Tinf: how many nodes there are on a longest path.
+    /// Tinf: number of nodes on a longest path.
     pub span: u64,
 }
 
 impl Size {
-    /// T1 / Tinf: how many processors can be kept busy on average.
+    /// Returns T1 / Tinf, the number of processors that can be kept busy on average.
     pub fn parallelism(self) -> f64 {
         self.work as f64 / self.span as f64
     }
 
-    /// No schedule is shorter than max(T1 / P, Tinf).
+    /// Returns max(T1 / P, Tinf), the lower bound on the length of every schedule.
     ///
     /// ```
     /// use locksley_sim::dag::Size;
@@ -39,8 +39,8 @@ impl Size {
         (self.work as f64 / processors as f64).max(self.span as f64)
     }
 
-    /// No greedy schedule is longer than T1 / P + Tinf (P - 1) / P (Graham; thesis, corollary
-    /// 4.1.1).
+    /// Returns T1 / P + Tinf (P - 1) / P, the upper bound on the length of every greedy schedule
+    /// (Graham; thesis, corollary 4.1.1).
     ///
     /// ```
     /// use locksley_sim::dag::Size;
@@ -53,8 +53,8 @@ impl Size {
     }
 }
 
-/// Work and span of a series-parallel computation, by walking through all of it depth first, in
-/// memory for the deepest path.
+/// Counts work and span of a series-parallel computation by walking through all of it depth first.
+/// This needs memory for the deepest path only.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, SeriesParallel, explore};
@@ -63,14 +63,14 @@ impl Size {
 /// assert_eq!(explore(&tree), tree.size());
 /// ```
 pub fn explore<G: SeriesParallel + ?Sized>(shape: &G) -> Size {
-    /// What is to be walked through: a strand after that many nodes, or the end of a join's
-    /// strands.
+    /// What is left to visit: a strand that starts after this many nodes, or a join whose strands
+    /// have been visited.
     enum Visit<T> {
         Strand(T, u64),
         Join(T),
     }
     let mut work = 0;
-    // For each join under way, the longest path to it so far; the first is the end.
+    // For each open join, the longest path to it so far. The first entry is that of the sink.
     let mut longest: Vec<u64> = vec![0];
     let mut visits = vec![Visit::Strand(shape.root(), 0)];
     while let Some(visit) = visits.pop() {
@@ -106,8 +106,8 @@ pub fn explore<G: SeriesParallel + ?Sized>(shape: &G) -> Size {
     }
 }
 
-/// Work and span of any computation, by executing it with as many processors as it takes: all ready
-/// nodes at once, level by level. There are as many levels as nodes on a longest path.
+/// Counts work and span of any computation by executing it level by level, all ready nodes at once,
+/// as with an unlimited number of processors. There are as many levels as nodes on a longest path.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Wavefront, levels};
@@ -135,7 +135,7 @@ pub fn levels<C: Computation>(computation: &mut C) -> Size {
     size
 }
 
-/// Executes a computation on one processor, depth first, and counts the nodes.
+/// Executes a computation on one processor, depth first, and returns the number of nodes.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Stencil, measure};

@@ -5,9 +5,9 @@
 //! a node has at most two successors; there is one root and one sink. *Work* T1 is the number of
 //! nodes, *span* Tinf the number of nodes on a longest path.
 //!
-//! A [`Computation`] gives its nodes away one at a time: [`execute`](Computation::execute) a ready
-//! node, and it tells which nodes that enabled. So a graph of 10^9 nodes needs memory for
-//! those that are ready, and for the joins that are under way.
+//! A [`Computation`] is never held in memory as a whole: [`execute`](Computation::execute) takes a
+//! ready node and returns the nodes that it enables. So a graph of 10^9 nodes needs memory only for
+//! the nodes that are ready and for the joins that are open.
 //!
 //! ```text
 //!              fork
@@ -18,9 +18,9 @@
 //!              join                  enabled by whichever of a and b ends last
 //! ```
 //!
-//! Most computations are [`SeriesParallel`]: strands that fork and join. [`Strands`] makes a
-//! computation of them. What is not, such as [`Wavefront`], [`Stencil`] or a [`Graph`] from a file,
-//! keeps count of its nodes' predecessors itself.
+//! Most computations are [`SeriesParallel`]: strands that fork and join. [`Strands`] turns them
+//! into a [`Computation`]. The others, such as [`Wavefront`], [`Stencil`] or a [`Graph`] from a
+//! file, count the executed predecessors of their nodes themselves.
 
 mod balanced;
 mod chain;
@@ -52,7 +52,7 @@ pub use strands::{SeriesParallel, Step, Strands};
 pub use uts::Uts;
 pub use wavefront::Wavefront;
 
-/// What the execution of a node enabled.
+/// The nodes that the execution of a node enabled.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Enabled, Fib, Strands};
@@ -78,7 +78,7 @@ pub enum Enabled<N> {
     Nothing,
     /// One node.
     One(N),
-    /// Two: the first is the one that the processor goes on with.
+    /// Two nodes. The processor continues with the first.
     Two(N, N),
     /// The node was the sink: the computation is over.
     End,
@@ -108,38 +108,40 @@ pub trait Computation {
     /// A ready node.
     type Node: Copy + std::fmt::Debug;
 
-    /// Returns `true` if all joins are nested: a strand joins only with what was forked from the
-    /// same place.
+    /// `true` if all joins are nested: a join waits only for strands that descend from its own
+    /// fork.
     ///
-    /// Then a processor that executes depth first and is robbed of its oldest nodes only meets
-    /// others at joins only when its deque is empty, and need not be looked at until then.
+    /// Then a processor that executes depth first, and from which thieves take only the oldest
+    /// nodes, reaches joins that involve other processors only when its deque is empty. The
+    /// simulator need not advance it before.
     const NESTED: bool;
 
-    /// Returns `true` if every join waits for exactly two strands, those of one fork. Then a
-    /// processor that executes both of them executes the join.
+    /// `true` if every join waits for exactly two strands, those of one fork. Then a processor that
+    /// executes both of them executes the join.
     const PAIRED: bool = false;
 
-    /// Begins anew, and gives the root.
+    /// Starts the computation from the beginning and returns the root.
     fn start(&mut self) -> Self::Node;
 
-    /// Executes a ready node.
+    /// Executes a ready node and returns what it enabled.
     fn execute(&mut self, node: Self::Node) -> Enabled<Self::Node>;
 
-    /// At least how many nodes are to be executed before a processor is done with a node and what
-    /// descends from it, up to and without the join that it leads to, if no other processor helps;
-    /// the node itself included. Used only where joins are [`NESTED`](Computation::NESTED).
+    /// Returns a lower bound on the number of nodes that one processor has to execute for `node`
+    /// and all that descends from it. The node itself counts; the join that it leads to does not.
+    /// Used only if joins are [`NESTED`](Computation::NESTED).
     fn at_least(&self, node: Self::Node) -> u64 {
         let _ = node;
         1
     }
 
-    /// The item that a node begins, if it begins one: work of which one says that it has
-    /// affinity to a processor. Any number; equal numbers mean equal affinity.
+    /// Returns the affinity of the item that starts with `node`, if one does. An item is a piece of
+    /// work that prefers a processor. The value can be any number; items with equal numbers prefer
+    /// the same processor.
     fn affinity(&self, node: Self::Node) -> Option<u64> {
         let _ = node;
         None
     }
 
-    /// Work and span, exactly.
+    /// Returns the exact work and span.
     fn size(&self) -> Size;
 }

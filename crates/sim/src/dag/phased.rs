@@ -1,4 +1,4 @@
-//! Work that is generated in phases, as work dealing's analysis has it.
+//! Work that is generated in phases, as in the analysis of work dealing.
 
 use super::{SeriesParallel, Size, Step};
 use locksley_policy::mix;
@@ -7,9 +7,9 @@ use locksley_policy::mix;
 /// C items of one phase are processed, the C items of the next are generated.
 ///
 /// A tree of forks generates the items of phase 0. The first node of an item generates an item of
-/// the next phase, if there is one; the rest of it is a strand whose length is drawn, uniformly
-/// from `shortest` to `longest`. All join in the sink. Item i of a phase has affinity i: its
-/// successors in later phases work on the same data.
+/// the next phase, if there is one. The rest of the item is a strand whose length is drawn
+/// uniformly from `shortest` to `longest`. All items join in the sink. Item i of a phase has
+/// affinity i, because its successors in later phases work on the same data.
 ///
 /// ```
 /// use locksley_sim::dag::{Phased, SeriesParallel};
@@ -28,21 +28,23 @@ pub struct Phased {
     seed: u64,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// The tree that generates the items of phase 0 from the first number to below the second.
+    /// The tree that generates the items of phase 0, from the first number up to but not including
+    /// the second.
     Tree(u32, u32),
     /// The first node of an item: its number and phase.
     Item(u32, u32),
-    /// That many nodes before the end of an item.
+    /// In an item, with this many nodes to execute.
     Body(u32),
     /// The sink.
     Sink,
 }
 
 impl Phased {
-    /// `phases` times `items` items; each number is at least one.
+    /// Creates `phases` phases of `items` items each. `items` is at least two, every other number
+    /// at least one.
     pub fn new(phases: u32, items: u32, shortest: u32, longest: u32, seed: u64) -> Phased {
         let shortest = shortest.max(1);
         Phased {
@@ -54,7 +56,7 @@ impl Phased {
         }
     }
 
-    /// The length of an item's strand.
+    /// Returns the length of the strand of an item.
     fn length(&self, item: u32, phase: u32) -> u32 {
         let random = mix(self.seed ^ (u64::from(item) << 32 | u64::from(phase)));
         let lengths = u64::from(self.longest - self.shortest) + 1;

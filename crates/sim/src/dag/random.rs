@@ -3,11 +3,11 @@
 use super::{SeriesParallel, Size, Step};
 use locksley_policy::mix;
 
-/// A series-parallel computation of exactly that many nodes, whose shape is drawn from a seed.
+/// A series-parallel computation with a given number of nodes, whose shape is drawn from a seed.
 ///
-/// Each node of a strand of n nodes forks with a given probability (if at least three nodes are to
-/// come): then the rest is cut at random into the two strands and the one that joins them.
-/// What a subtree looks like is a function of its own seed, so nothing needs to be kept.
+/// Each node forks with a given probability, if at least three nodes are left. Then the remaining
+/// nodes are divided at random among the two forked strands and the strand that joins them. The
+/// shape of a subtree is a function of its own seed, so nothing is stored.
 ///
 /// ```
 /// use locksley_sim::dag::{RandomTree, SeriesParallel};
@@ -19,12 +19,12 @@ use locksley_policy::mix;
 #[derive(Clone, Copy, Debug)]
 pub struct RandomTree {
     nodes: u64,
-    /// The probability of a fork, of 2^64.
+    /// Probability of a fork, times 2^64.
     fork: u64,
     seed: u64,
 }
 
-/// A strand: what it has to execute with all that descends from it, and its seed.
+/// A strand: the number of nodes of it and of all that descends from it, and its seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
     nodes: u64,
@@ -32,7 +32,7 @@ pub struct Task {
 }
 
 impl RandomTree {
-    /// A tree of `nodes` nodes (at least one), each of which forks with probability `fork`.
+    /// Creates a tree of `nodes` nodes (at least one), each of which forks with probability `fork`.
     pub fn new(nodes: u64, fork: f64, seed: u64) -> RandomTree {
         RandomTree {
             nodes: nodes.max(1),
@@ -42,7 +42,7 @@ impl RandomTree {
     }
 }
 
-/// A number from 1 to `most`.
+/// Maps a random word to a number from 1 to `most`.
 fn cut(random: u64, most: u64) -> u64 {
     1 + ((u128::from(random) * u128::from(most)) >> 64) as u64
 }

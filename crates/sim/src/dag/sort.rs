@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{SeriesParallel, Size, Step};
 
-/// How sorted halves are merged.
+/// Algorithm that merges sorted halves.
 ///
 /// ```
 /// use locksley_sim::dag::{Merge, SeriesParallel, Sort};
@@ -15,17 +15,17 @@ use super::{SeriesParallel, Size, Step};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Merge {
-    /// One number after the other.
+    /// One strand merges one number after the other.
     Serial,
-    /// The larger half's median is searched for in the other one, and what is below and what is
-    /// above it are merged in parallel. The share of all numbers that are below: 1/2 if the halves
+    /// The median of the larger half is searched for in the other half; the numbers below and above
+    /// it are merged in parallel. The share of the numbers that are below it is 1/2 if the halves
     /// are alike, at worst 1/4 or 3/4.
     Parallel {
-        /// The share that is below.
+        /// The share of the numbers that are below.
         split: f64,
     },
-    /// The output is cut into blocks; each is searched for in both halves, and merged, by a strand
-    /// of its own.
+    /// The output is cut into blocks. For each block, a strand of its own searches both halves for
+    /// its start, and merges.
     Path,
 }
 
@@ -35,13 +35,13 @@ pub enum Merge {
 /// merge: work n (k + 1), span 2n - 1.
 ///
 /// With a parallel merge, merging m numbers is a search of ceil(log2 m) nodes, the last of which
-/// forks the two merges, if they are of more than one number. Merging 2^k numbers that split evenly
-/// has span k (k + 1) / 2, and sorting them k (k + 1)(k + 2) / 6, and one more for the leaf, for
-/// each level of forks, and for the sink that a computation needs.
+/// forks the two merges, if they have more than one number each. Merging 2^k numbers that split
+/// evenly has span k (k + 1) / 2. Sorting them has span k (k + 1)(k + 2) / 6, plus one for the
+/// leaf, for each level of forks, and for the sink that a computation needs.
 ///
 /// Along the merge path, merging 2^k numbers is a tree of forks whose leaves are blocks of 2^b
-/// numbers, 2^b being the largest power of two up to k: searches of k nodes, and 2^b nodes that
-/// merge. So the span of a merge is (k - b) + k + 2^b, at most 3 k, and that of the sort
+/// numbers, where 2^b is the largest power of two up to k. A block is a search of k nodes and 2^b
+/// nodes that merge. So the span of a merge is (k - b) + k + 2^b, at most 3 k, and that of the sort
 /// Theta(k^2).
 ///
 /// ```
@@ -56,34 +56,33 @@ pub struct Sort {
     k: u32,
     base: u32,
     merge: Merge,
-    /// The work of a whole sort of 2^i numbers, without the sink.
+    /// Work of a whole sort of 2^i numbers, without the sink.
     work: Vec<u64>,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// The sort of all numbers.
     Whole,
     /// A sort of 2^k numbers.
     Sort(u32),
-    /// A serial merge, or sort of few numbers, that many nodes before its end.
+    /// A serial merge, or a serial sort of few numbers, with this many nodes to execute.
     Copy(u64),
-    /// A tree of forks of that many levels, over blocks of a merge.
+    /// A tree of forks over the blocks of a merge.
     Path {
-        /// How many levels are left.
+        /// Number of levels that are left.
         levels: u32,
-        /// How many nodes each block has.
+        /// Number of nodes of each block.
         block: u64,
         /// `true` for the root of the merge that leads to the sink.
         last: bool,
     },
-    /// A merge of that many numbers, that many nodes before it forks; the last merge of all leads
-    /// to the sink.
+    /// The search at the start of a parallel merge. The last merge of all leads to the sink.
     Search {
-        /// How many numbers are merged.
+        /// Number of numbers that are merged.
         numbers: u64,
-        /// How many nodes are left of the search.
+        /// Number of nodes of the search that are left.
         rest: u32,
         /// `true` for the merge that leads to the sink.
         last: bool,
@@ -93,13 +92,13 @@ pub enum Task {
 }
 
 impl Sort {
-    /// Sorts 2^k numbers; k is at most 40.
+    /// Creates a sort of 2^k numbers; k is at most 40.
     pub fn new(k: u32, merge: Merge) -> Sort {
         Sort::with_base(k, 0, merge)
     }
 
-    /// The same, but 2^base numbers are sorted by one strand, of as many nodes as the merges have
-    /// that it stands for.
+    /// Like [`new`](Sort::new), but one strand sorts 2^base numbers. It has as many nodes as the
+    /// serial merges that it replaces.
     ///
     /// ```
     /// use locksley_sim::dag::{Merge, SeriesParallel, Sort};
@@ -156,7 +155,8 @@ impl Sort {
     }
 }
 
-/// The levels of forks in a merge of 2^k numbers along the merge path, and the nodes of a block.
+/// Returns the number of levels of forks in a merge of 2^k numbers along the merge path, and the
+/// number of nodes of a block.
 fn blocks(k: u32) -> (u32, u64) {
     let block = k.max(1).ilog2();
     (k - block, u64::from(k) + (1 << block))
@@ -173,7 +173,7 @@ fn path(levels: u32, block: u64, last: bool) -> Task {
     }
 }
 
-/// How many nodes it takes one strand to sort 2^k numbers.
+/// Returns the number of nodes that one strand needs to sort 2^k numbers.
 fn leaf(k: u32) -> u64 {
     (u64::from(k) + 1) << k
 }
@@ -186,12 +186,12 @@ fn search(numbers: u64, last: bool) -> Task {
     }
 }
 
-/// How many nodes a search among so many numbers has: ceil(log2 n).
+/// Returns the number of nodes of a search among n numbers: ceil(log2 n).
 fn steps(numbers: u64) -> u32 {
     numbers.next_power_of_two().trailing_zeros()
 }
 
-/// The two parts of so many numbers, neither empty.
+/// Splits a merge into two parts, neither of which is empty.
 fn parts(numbers: u64, split: f64) -> (u64, u64) {
     let below = (numbers as f64 * split).round() as u64;
     let below = below.clamp(1, numbers - 1);
@@ -299,7 +299,7 @@ impl SeriesParallel for Sort {
         for k in self.base + 1..=self.k {
             span += 1 + merge_size(self.merge, 1 << k, &mut known).span;
         }
-        // The last merge's strands need a sink if there is more than one of them.
+        // The strands of the last merge need a sink if there is more than one of them.
         let last = match self.merge {
             Merge::Parallel { split } if self.k > self.base => u64::from(forks(1 << self.k, split)),
             Merge::Path if self.k > self.base => u64::from(blocks(self.k).0 > 0),
@@ -312,7 +312,7 @@ impl SeriesParallel for Sort {
     }
 }
 
-/// Returns `true` if a parallel merge of so many numbers forks at all.
+/// Returns `true` if a parallel merge of `numbers` numbers forks.
 fn forks(numbers: u64, split: f64) -> bool {
     if numbers < 2 {
         return false;
@@ -376,8 +376,8 @@ mod tests {
         }
     }
 
-    /// Each merge of 2^k numbers takes 3 k at most, so that the sort takes at most 3 k (k + 1) / 2,
-    /// a fork for each level, the leaf and the sink.
+    /// The span of a merge of 2^k numbers is at most 3 k. So that of the sort is at most 3 k (k +
+    /// 1) / 2, plus a fork for each level, the leaf and the sink.
     #[test]
     fn along_the_merge_path_the_span_is_quadratic_in_k() {
         for k in 1_u32..40 {

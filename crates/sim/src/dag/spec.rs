@@ -14,7 +14,7 @@ use super::{
     Sort, Stencil, Strands, Uts, Wavefront,
 };
 
-/// Something to do with a computation, whichever it is: what a generic closure would be.
+/// An operation on a computation of any type. It takes the place of a generic closure.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Dag, Size, Visitor};
@@ -34,10 +34,10 @@ use super::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Visitor {
-    /// What comes out.
+    /// Result of the operation.
     type Output;
 
-    /// Does it.
+    /// Performs the operation.
     fn visit<C: Computation>(self, computation: C) -> Self::Output;
 }
 
@@ -57,7 +57,7 @@ pub trait Visitor {
 /// | `stencil:width=100,steps=100` | [`Stencil`] |
 /// | `file:graph.json` | [`Graph`] |
 ///
-/// A parameter that is left out has the value of the table.
+/// A parameter that is left out has the value shown in the table.
 ///
 /// ```
 /// use locksley_sim::dag::Dag;
@@ -74,95 +74,95 @@ pub trait Visitor {
 pub enum Dag {
     /// See [`Fib::new`].
     Fib {
-        /// Which Fibonacci number.
+        /// Index of the Fibonacci number.
         n: u32,
     },
     /// See [`Balanced::new`].
     Balanced {
-        /// Levels of forks.
+        /// Number of levels of forks.
         depth: u32,
-        /// Nodes of a leaf.
+        /// Number of nodes of a leaf.
         grain: u32,
     },
     /// See [`RandomTree::new`].
     Random {
-        /// How many nodes.
+        /// Number of nodes.
         nodes: u64,
-        /// The probability of a fork.
+        /// Probability that a node forks.
         fork: f64,
-        /// Which tree.
+        /// Seed of the shape.
         seed: u64,
     },
     /// See [`Uts::new`].
     Uts {
-        /// The tree's name in the literature.
+        /// Name of the tree in the literature.
         name: String,
     },
     /// See [`Sort::new`].
     Sort {
-        /// Sorts 2^k numbers.
+        /// Logarithm of the number of numbers: 2^k are sorted.
         k: u32,
-        /// So many, 2^base, are sorted by one strand.
+        /// One strand sorts 2^base numbers.
         base: u32,
-        /// How.
+        /// Algorithm that merges.
         merge: Merge,
     },
     /// See [`Chain::new`].
     Chain {
-        /// How many periods.
+        /// Number of periods.
         periods: u64,
-        /// Nodes before a fork.
+        /// Number of nodes of a period up to and including its fork.
         serial: u64,
-        /// Nodes of each strand.
+        /// Number of nodes of each of the two strands.
         parallel: u64,
     },
     /// See [`Generator::new`].
     Generator {
-        /// How many tasks.
+        /// Number of tasks.
         tasks: u64,
-        /// Nodes of a task.
+        /// Number of nodes of a task.
         grain: u64,
-        /// Nodes from one task to the next.
+        /// Number of nodes from one fork to the next.
         gap: u64,
     },
     /// See [`Phased::new`].
     Phased {
-        /// How many phases.
+        /// Number of phases.
         phases: u32,
-        /// Items of a phase.
+        /// Number of items of a phase.
         items: u32,
-        /// Nodes of the shortest item.
+        /// Length of the shortest item, without its first node.
         shortest: u32,
-        /// Nodes of the longest item.
+        /// Length of the longest item, without its first node.
         longest: u32,
-        /// Which lengths.
+        /// Seed of the lengths.
         seed: u64,
     },
     /// See [`Wavefront::new`].
     Wavefront {
-        /// Rows of the grid.
+        /// Number of rows of the grid.
         rows: u32,
-        /// Columns of the grid.
+        /// Number of columns of the grid.
         columns: u32,
-        /// Nodes of a cell.
+        /// Number of nodes of a cell.
         grain: u32,
     },
     /// See [`Stencil::new`].
     Stencil {
-        /// How many points.
+        /// Number of points.
         width: u32,
-        /// How many steps.
+        /// Number of steps.
         steps: u32,
     },
     /// See [`Graph::read`].
     File {
-        /// Where the file is.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl Dag {
-    /// One of each that needs no file, with the parameters that it has by default.
+    /// Returns one of each kind that needs no file, with default parameters.
     pub fn all() -> Vec<Dag> {
         text::NAMES
             .iter()
@@ -170,7 +170,7 @@ impl Dag {
             .collect()
     }
 
-    /// Makes the computation, and does something with it.
+    /// Creates the computation and passes it to `visitor`.
     pub fn build<V: Visitor>(&self, visitor: V) -> Result<V::Output, GraphError> {
         Ok(match *self {
             Dag::Fib { n } => visitor.visit(Strands::new(Fib::new(n))),

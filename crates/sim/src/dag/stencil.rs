@@ -1,13 +1,14 @@
-//! A stencil over a row of points, step after step.
+//! A stencil over a row of points.
 
 use super::{Computation, Enabled, Size};
 
-/// A row of points; at each step a point needs itself and its two neighbours of the step before.
+/// A row of points. At each step a point depends on itself and its two neighbours at the step
+/// before.
 ///
-/// A point has three successors, but a node has at most two: so a point at a step is two nodes, of
-/// which the first leads to the left neighbour and to the second, and the second to the point
-/// itself and to the right neighbour; at the last step it is one. A tree of forks starts the row,
-/// and all points join in the sink.
+/// A point has three successors, but a node has at most two. So a point at a step is two nodes: the
+/// first leads to the left neighbour and to the second, the second to the point itself and to the
+/// right neighbour. At the last step a point is one node. A tree of forks starts the row, and all
+/// points join in the sink.
 ///
 /// Work 2 width steps, span ceil(log2 width) + 2 steps.
 ///
@@ -20,28 +21,28 @@ use super::{Computation, Enabled, Size};
 pub struct Stencil {
     width: u32,
     steps: u32,
-    /// How many predecessors of each point at a step have been executed, for odd and for even
-    /// steps. A point gets at most one step ahead of its neighbours, so two are enough.
+    /// Number of executed predecessors of each point, for even and for odd steps. A point is never
+    /// more than one step ahead of its neighbours, so two vectors are enough.
     arrived: [Vec<u8>; 2],
-    /// How many points have not yet made their last step.
+    /// Number of points that have not made their last step.
     pending: u32,
 }
 
 /// A ready node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// Starts the points from the first to below the second.
+    /// A fork that starts the points from the first number up to but not including the second.
     Tree(u32, u32),
-    /// The first node of a point at a step.
+    /// The first node of a point at a step: the numbers of the point and of the step.
     First(u32, u32),
-    /// The second.
+    /// The second node of a point at a step.
     Second(u32, u32),
     /// The sink.
     Sink,
 }
 
 impl Stencil {
-    /// A row of `width` points for `steps` steps; both are at least one.
+    /// Creates a row of `width` points for `steps` steps. Both are at least one; 0 is taken as 1.
     pub fn new(width: u32, steps: u32) -> Stencil {
         Stencil {
             width: width.max(1),
@@ -58,7 +59,8 @@ impl Stencil {
         }
     }
 
-    /// Counts an executed predecessor of a point. Returns `true` if the point is ready now.
+    /// Counts an executed predecessor of a point. Returns the first node of the point if it is
+    /// ready.
     fn arrive(&mut self, point: u32, step: u32) -> Option<Node> {
         if point >= self.width {
             return None;
@@ -127,8 +129,8 @@ impl Computation for Stencil {
         }
     }
 
-    /// width - 1 forks, two nodes for each point and step but one at the last, and the sink; a
-    /// longest path goes down the tree, stays at a point for all steps, and ends in the sink.
+    /// There are width - 1 forks, two nodes for each point and step (one at the last step), and the
+    /// sink. A longest path goes down the tree, through all steps of one point, and to the sink.
     fn size(&self) -> Size {
         let (width, steps) = (u64::from(self.width), u64::from(self.steps));
         let levels = u64::from(width.next_power_of_two().trailing_zeros());

@@ -2,7 +2,7 @@
 
 use super::{Computation, Enabled, Size};
 
-/// What the execution of one node of a strand leads to.
+/// Result of the execution of one node of a strand.
 ///
 /// ```
 /// use locksley_sim::dag::{Fib, SeriesParallel, Step};
@@ -12,18 +12,17 @@ use super::{Computation, Enabled, Size};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// The strand goes on.
+    /// The strand continues.
     Next(T),
-    /// The node forks; what both strands lead to is what this one led to.
+    /// The node forks. Both strands lead to the join that this strand led to.
     Fork(T, T),
-    /// The node forks; when both strands are done, the third one goes on, and its first node is the
-    /// join.
+    /// The node forks. When both strands are done, the third continues; its first node is the join.
     ForkJoin(T, T, T),
     /// The strand is done: this was its last node.
     Done,
 }
 
-/// A computation of strands: how each one goes on, as a pure function.
+/// A computation of strands. A pure function says how each strand continues.
 ///
 /// ```
 /// use locksley_sim::dag::{SeriesParallel, Size, Step, Strands, Computation};
@@ -61,13 +60,13 @@ pub trait SeriesParallel {
     /// A strand, at the node that it is to execute next.
     type Task: Copy + std::fmt::Debug;
 
-    /// Returns `true` if every fork has a join of its own: there is no [`Step::Fork`].
+    /// `true` if every fork has a join of its own: there is no [`Step::Fork`].
     const PAIRED: bool = false;
 
-    /// The first strand. Its end is the sink, so it never ends in a [`Step::Fork`].
+    /// Returns the first strand. Its end is the sink, so it never ends in a [`Step::Fork`].
     fn root(&self) -> Self::Task;
 
-    /// Executes one node of a strand.
+    /// Executes one node of a strand and returns how the strand continues.
     fn step(&self, task: Self::Task) -> Step<Self::Task>;
 
     /// See [`Computation::at_least`].
@@ -84,7 +83,8 @@ pub trait SeriesParallel {
         None
     }
 
-    /// Work and span. Unless a formula is at hand, by [exploring](super::explore) the whole.
+    /// Returns work and span. The default implementation [explores](super::explore) the whole
+    /// computation; implementations with a formula override it.
     fn size(&self) -> Size {
         super::explore(self)
     }
@@ -97,42 +97,43 @@ pub struct Strand<T> {
     join: u32,
 }
 
-/// A join under way, or a free place for one.
+/// An open join, or a free slot for one.
 #[derive(Clone, Copy, Debug)]
 struct Join<T> {
-    /// How many strands are still to come; 0 if the place is free.
+    /// Number of strands that have not arrived; 0 if the slot is free.
     pending: u32,
-    /// What the joined strand leads to in turn.
+    /// Slot of the join that the continuation leads to.
     outer: u32,
-    /// The strand that goes on then.
+    /// Strand that continues after the join.
     then: T,
 }
 
-/// The join that the root strand leads to: the end.
+/// Slot of the join that the root strand leads to: the end of the computation.
 const END: u32 = 0;
 
-/// Places come in blocks of so many.
+/// Number of slots in a block.
 const BLOCK: u32 = 16;
 
-/// Makes a [`Computation`] of a [`SeriesParallel`] one. See there for an example.
+/// Turns a [`SeriesParallel`] computation into a [`Computation`]. See [`SeriesParallel`] for an
+/// example.
 ///
-/// A join takes a place when its fork is executed and gives it back when its last strand arrives,
-/// so there are as many as there are forks under way. It takes the place behind the join that it
-/// leads to, if that is free and in the same block, and the first of a free block otherwise. So the
-/// joins that one processor is in the middle of lie side by side, however many other processors
-/// there are.
+/// A join occupies a slot from the execution of its fork until its last strand arrives, so there
+/// are as many occupied slots as open joins. It takes the slot behind the join that it leads to, if
+/// that slot is free and in the same block, and the first slot of a free block otherwise. So the
+/// joins that one processor works on are adjacent in memory, whatever the number of other
+/// processors.
 #[derive(Clone, Debug)]
 pub struct Strands<G: SeriesParallel> {
     shape: G,
     joins: Vec<Join<G::Task>>,
-    /// How many places of each block are taken.
+    /// Number of occupied slots of each block.
     taken: Vec<u8>,
-    /// The blocks of which no place is taken.
+    /// Blocks without occupied slots.
     free: Vec<u32>,
 }
 
 impl<G: SeriesParallel> Strands<G> {
-    /// The computation of a shape.
+    /// Creates the computation of a shape.
     pub fn new(shape: G) -> Strands<G> {
         Strands {
             shape,
@@ -142,7 +143,7 @@ impl<G: SeriesParallel> Strands<G> {
         }
     }
 
-    /// The shape.
+    /// Returns the shape.
     ///
     /// ```
     /// use locksley_sim::dag::{Fib, SeriesParallel, Strands};
@@ -168,7 +169,7 @@ impl<G: SeriesParallel> Strands<G> {
         place
     }
 
-    /// The first place of a free block.
+    /// Returns the first slot of a free block; allocates a block if there is none.
     fn free_block(&mut self) -> u32 {
         if let Some(block) = self.free.pop() {
             return block * BLOCK;

@@ -4,11 +4,12 @@ use locksley_workload::{UtsNode, UtsTree};
 
 use super::{SeriesParallel, Size, Step};
 
-/// The unbalanced tree search (Olivier et al.), forking as the program in `locksley-workload` does:
-/// a node of the tree is a node here; if it has children, it forks them by halving their number.
+/// The unbalanced tree search (Olivier et al.), which forks like the program in
+/// `locksley-workload`: a node of the tree is a node of the computation and forks its children, if
+/// it has any, by repeatedly halving their number.
 ///
-/// Nothing is kept of the tree but the states of nodes that are ready, and executing a node takes a
-/// SHA-1.
+/// Of the tree, only the states of ready nodes are kept in memory. The execution of a node computes
+/// a SHA-1.
 ///
 /// ```
 /// use locksley_sim::dag::{SeriesParallel, Uts};
@@ -22,7 +23,7 @@ pub struct Uts {
     tree: UtsTree,
 }
 
-/// Where a strand is.
+/// Position of a strand.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// At a node of the tree.
@@ -31,9 +32,9 @@ pub enum Task {
     Children {
         /// The node.
         parent: UtsNode,
-        /// The first of the children.
+        /// Index of the first child.
         from: u32,
-        /// One past the last.
+        /// Index behind the last child.
         to: u32,
     },
     /// At a join.
@@ -41,7 +42,7 @@ pub enum Task {
 }
 
 impl Uts {
-    /// Searches a tree.
+    /// Creates the search of a tree.
     pub fn new(tree: UtsTree) -> Uts {
         Uts { tree }
     }

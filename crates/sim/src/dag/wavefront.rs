@@ -2,12 +2,12 @@
 
 use super::{Computation, Enabled, Size};
 
-/// A grid of cells, each of which waits for its upper and its left neighbour, as in dynamic
-/// programming or a Gauss-Seidel sweep. A cell is a strand of `grain` nodes.
+/// A grid of cells. Each cell depends on its upper and its left neighbour, as in dynamic
+/// programming or a Gauss-Seidel sweep, and is a strand of `grain` nodes.
 ///
 /// Work rows cols grain, span (rows + cols - 1) grain. Not series-parallel: a cell's last node
-/// enables its right neighbour, its lower neighbour, both or none. A row's cells end in order, so
-/// all there is to know is how many have ended in each.
+/// enables its right neighbour, its lower neighbour, both or none. The cells of a row end in order,
+/// so it is enough to count for each row how many have ended.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Size, Wavefront};
@@ -19,11 +19,11 @@ pub struct Wavefront {
     rows: u32,
     columns: u32,
     grain: u32,
-    /// How many cells of each row have ended.
+    /// Number of cells of each row that have ended.
     ended: Vec<u32>,
 }
 
-/// A cell, that many nodes before its end.
+/// A cell with `rest` nodes to execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     row: u32,
@@ -32,7 +32,7 @@ pub struct Cell {
 }
 
 impl Wavefront {
-    /// A grid; each number is at least one.
+    /// Creates a grid. Each number is at least one; 0 is taken as 1.
     pub fn new(rows: u32, columns: u32, grain: u32) -> Wavefront {
         Wavefront {
             rows: rows.max(1),
@@ -72,7 +72,8 @@ impl Computation for Wavefront {
         let at = row as usize;
         self.ended[at] += 1;
         let (right, below) = (column + 1, row + 1);
-        // The predecessor that ends last sees that the other one has ended.
+        // Only the predecessor that ends last finds that the other one has ended, and enables the
+        // cell.
         let enables_right = right < self.columns && (row == 0 || self.ended[at - 1] > right);
         let enables_below = below < self.rows && self.ended[at + 1] == column;
         match (enables_right, enables_below) {

@@ -1,17 +1,18 @@
-//! The strategy `auto`: stealing, stealing half or sharing, whichever suits what is going on.
+//! The strategy `auto`, which switches between stealing, stealing half and sharing.
 //!
-//! As in the runtime, every processor has the piles of both [steal-half](super::half) and
-//! [sharing](super::sharing), and uses one of them. Whether one item is stolen or half of them is
-//! the thief's to decide, so a change between these takes effect at once. To go over to the other
-//! pile, a processor waits until its own is empty, which it finds when it has something to push.
+//! As in the runtime, every processor has the queue of [steal-half](super::half) and that of
+//! [sharing](super::sharing), and uses one of them. The thief decides whether it steals one item or
+//! half, so a change between these two modes takes effect at once. A processor switches to its
+//! other queue only when the current one is empty; it checks this at each push.
 //!
-//! [`Auto`] decides, once in a period: every [`Period::EVERY`] pushes and pops, and whenever a
-//! processor runs out of work, the ratio of idle processors is noted; after [`Period::SAMPLES`] of
-//! these and [`Period::TASKS`] items taken to be executed, the period is over.
+//! [`Auto`] decides once in a period. The ratio of idle processors is sampled every
+//! [`Period::EVERY`] pushes and pops of a processor, and whenever a processor runs out of work. A
+//! period ends after at least [`Period::SAMPLES`] samples and [`Period::TASKS`] items taken for
+//! execution.
 //!
-//! The runtime's searches, which these counts are of, try every processor once. A processor here
-//! tries one at a time; so P - 1 attempts in vain in a row are a search, and so are fewer and a
-//! success.
+//! The attempts of a period are searches of the runtime, which try every processor once. A
+//! simulated processor tries one victim at a time, so P - 1 failed attempts in a row count as a
+//! search, and so does a successful attempt together with the failed ones before it.
 
 use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, Tuning, When};
 
@@ -21,7 +22,7 @@ use super::sampler::Move;
 use super::sharing::{Sharers, Stolen};
 use crate::dag::{Computation, Enabled};
 
-/// What has been noted since the period began, and what had been counted when it did.
+/// Samples and counts since the start of the period, and the values of the counters at its start.
 #[derive(Default)]
 struct ModeSampler {
     auto: Auto,
@@ -34,7 +35,7 @@ struct ModeSampler {
 }
 
 impl ModeSampler {
-    /// Notes the ratio of idle processors, and decides if it is time.
+    /// Samples the ratio of idle processors, and decides if the period is over.
     fn sample<C: Computation>(&mut self, core: &mut Core<C>) {
         self.samples += 1;
         self.idle += 1.0 - core.busy.count() as f64 / core.count() as f64;
@@ -64,11 +65,11 @@ pub(crate) struct Autos<N> {
     half: Half<N>,
     sharers: Sharers<N>,
     sampler: ModeSampler,
-    /// For each processor whether it pushes into its sharing pile. The other one is empty then.
+    /// For each processor, whether it pushes into its sharing queue. The other queue is empty then.
     shares: Vec<bool>,
-    /// How many pushes and pops each processor has yet to make before it takes a sample.
+    /// For each processor, number of pushes and pops until its next sample.
     left: Vec<u32>,
-    /// How many attempts in a row have been in vain.
+    /// For each processor, number of attempts since its last complete search.
     in_vain: Vec<u32>,
 }
 
@@ -91,8 +92,7 @@ impl<N: Copy> Autos<N> {
         }
     }
 
-    /// A processor goes over to the pile that suits the mode, unless there is something in the old
-    /// one.
+    /// Switches a processor to the queue of the current mode, unless its old queue is not empty.
     fn follow(&mut self, p: usize) {
         match self.sampler.auto.mode() {
             Mode::Sharing(heuristic) => {
@@ -103,7 +103,7 @@ impl<N: Copy> Autos<N> {
         }
     }
 
-    /// A push or a pop.
+    /// Counts a push or a pop, and takes a sample if one is due.
     fn count_down<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) {
         self.left[p] -= 1;
         if self.left[p] == 0 {
@@ -136,7 +136,8 @@ impl<N: Copy> Autos<N> {
         (node, cost)
     }
 
-    /// An attempt to steal: what it got, and when that is there.
+    /// Makes an attempt to steal. Returns the stolen node, and the time at which the thief has the
+    /// result.
     fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Option<N>, u64)
     where
         C: Computation<Node = N>,
@@ -164,7 +165,7 @@ impl<N: Copy> Autos<N> {
             };
             (back, outcome) = self.half.steal(core, p, victim, now);
             node = self.half.next[p].take();
-            // What has come with it is in the pile that pops look into.
+            // Other stolen items are in the steal-half queue, so pops must use that one.
             self.shares[p] &= self.half.piles[p].len() == 0;
         }
         if matches!(mode, Mode::Sharing(_)) {

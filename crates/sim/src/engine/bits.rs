@@ -1,11 +1,12 @@
-//! A set of processors, one bit for each: for a million it fits into a second-level cache.
+//! A set of processors with one bit for each. For a million processors it fits into a second-level
+//! cache.
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits(Vec<u64>);
 
 impl Bits {
-    /// The empty set of numbers below a bound.
+    /// Creates the empty set of numbers below a bound.
     pub(crate) fn new(bound: usize) -> Bits {
         Bits(vec![0; bound.div_ceil(64)])
     }
@@ -34,7 +35,7 @@ impl Bits {
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
-    /// How many numbers are in it.
+    /// Returns the number of elements.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }

@@ -1,5 +1,5 @@
-//! Greedy scheduling with one queue for all, which costs nothing: what no real scheduler can do,
-//! and what all are compared with.
+//! Greedy scheduling with one queue for all processors that costs nothing: the ideal that other
+//! schedulers are compared with.
 //!
 //! **Theorem** (Graham; thesis, corollary 4.1.1). The makespan is at most T1/P + Tinf (P - 1)/P.
 
@@ -9,11 +9,11 @@ use std::collections::BinaryHeap;
 use super::core::{Core, Scheduler};
 use crate::dag::{Computation, Enabled};
 
-/// All that is ready, and all that are idle.
+/// The ready nodes and the idle processors.
 pub(crate) struct Central<N> {
-    /// The newest is taken first: depth first, as in the other schedulers.
+    /// Ready nodes. The newest is taken first: depth first, as in the other schedulers.
     ready: Vec<N>,
-    /// The lowest number is first.
+    /// Idle processors. The lowest number comes first.
     idle: BinaryHeap<Reverse<u32>>,
 }
 
@@ -31,7 +31,8 @@ impl<C: Computation> Scheduler<C> for Central<C::Node> {
         self.idle.extend((1..core.count() as u32).map(Reverse));
     }
 
-    /// A processor goes on with what it enabled; the rest is for all, when the tick is over.
+    /// The processor continues with a node that it enabled. A second node goes to the queue, and is
+    /// assigned at the end of the tick.
     fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
         match enabled {
             Enabled::One(next) => core.execute(p, next, now),
@@ -62,7 +63,7 @@ impl<C: Computation> Scheduler<C> for Central<C::Node> {
         }
     }
 
-    /// The queue has no owner; it is shown as the first processor's.
+    /// The queue has no owner; its nodes are reported as those of the first processor.
     fn waiting(&self, p: usize) -> usize {
         if p == 0 { self.ready.len() } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! What all schedulers that look at every node have in common.
+//! The simulated machine of all schedulers for which every node is an event.
 
 use locksley_policy::Nest;
 
@@ -10,38 +10,39 @@ use super::{Costs, Finish, Tally};
 use crate::dag::{Computation, Enabled};
 use crate::{CounterRng, Setup, Speeds, Topology};
 
-/// Marks the events that come after all completions of a tick: something arrives.
+/// Marks arrivals. They come after all completions of a tick.
 const ARRIVAL: u32 = 1 << 30;
 
-/// Marks the events that come last in a tick: an idle processor acts.
+/// Marks actions of idle processors. They come last in a tick.
 const IDLE: u32 = 1 << 31;
 
-/// A scheduler: what processors do with nodes.
+/// A scheduler: the reactions of processors to events.
 pub(crate) trait Scheduler<C: Computation> {
-    /// A processor has completed a node that enabled others. The sink is not told.
+    /// Called when processor `p` has completed a node, with the nodes that it enabled; not called
+    /// for the sink.
     fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64);
 
-    /// What a processor without a node set out to do is done: an attempt to steal, say.
+    /// Called when an action of an idle processor, such as an attempt to steal, takes effect.
     fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64);
 
-    /// Something that was sent to a processor is there.
+    /// Called when something that was sent to processor `p` arrives.
     fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
         let _ = (core, p, now);
     }
 
-    /// All that happens in a tick has happened.
+    /// Called after all events of a tick.
     fn tick_ended(&mut self, core: &mut Core<C>, now: u64) {
         let _ = (core, now);
     }
 
-    /// How many nodes wait in a processor's pile.
+    /// Returns the number of nodes in the queue of a processor.
     fn waiting(&self, p: usize) -> usize;
 
-    /// Before the first tick, all processors but 0 have nothing to do.
+    /// Called before the first tick. All processors but 0 are idle.
     fn begin(&mut self, core: &mut Core<C>);
 }
 
-/// The simulated machine, and the computation that it executes.
+/// The simulated machine and the computation that it executes.
 pub(crate) struct Core<'a, C: Computation> {
     pub(crate) computation: &'a mut C,
     pub(crate) costs: Costs,
@@ -49,11 +50,11 @@ pub(crate) struct Core<'a, C: Computation> {
     pub(crate) topology: &'a Topology,
     pub(crate) nest: Nest,
     pub(crate) seed: u64,
-    /// What each processor executes, if it is busy.
+    /// For each busy processor, the node that it executes.
     nodes: Vec<C::Node>,
     pub(crate) busy: Bits,
     wheel: Wheel,
-    /// For how long each processor is still to be interrupted.
+    /// For each processor, ticks of interruption that have not been added to its next event.
     held: Vec<u32>,
     pub(crate) tally: Tally,
     pub(crate) sampler: Sampler,
@@ -78,19 +79,19 @@ impl<'a, C: Computation> Core<'a, C> {
         }
     }
 
-    /// How many processors there are.
+    /// Returns the number of processors.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The random numbers of a processor at a time.
+    /// Returns the random numbers of a processor at a time.
     #[inline]
     pub(crate) fn draw(&self, p: usize, now: u64) -> CounterRng {
         CounterRng::at(self.seed, p, now)
     }
 
-    /// What policies see, given how many nodes wait in each pile.
+    /// Returns the view that policies get, given the number of nodes in each queue.
     pub(crate) fn view(
         &self,
         waiting: impl Fn(usize) -> usize,
@@ -102,19 +103,20 @@ impl<'a, C: Computation> Core<'a, C> {
         }
     }
 
-    /// When something is done that a processor begins now.
+    /// Returns the time at which an operation of `cost` ticks ends if the processor starts it at
+    /// `now`.
     #[inline]
     pub(crate) fn after(&self, p: usize, now: u64, cost: u32) -> u64 {
         self.speeds.after(p, now, u64::from(cost))
     }
 
-    /// When a message gets to another processor.
+    /// Returns the time at which a message that is sent at `now` arrives.
     #[inline]
     pub(crate) fn at(&self, from: usize, to: usize, now: u64) -> u64 {
         now.saturating_add(u64::from(self.topology.latency(from, to)))
     }
 
-    /// A processor begins with a node.
+    /// Starts the execution of a node.
     #[inline]
     pub(crate) fn execute(&mut self, p: usize, node: C::Node, from: u64) {
         self.nodes[p] = node;
@@ -129,30 +131,30 @@ impl<'a, C: Computation> Core<'a, C> {
         self.wheel.push(end, p as u32);
     }
 
-    /// A processor has nothing to execute.
+    /// Marks a processor as idle.
     pub(crate) fn rest(&mut self, p: usize, from: u64) {
         self.busy.remove(p);
         self.sampler.idle(p, from);
     }
 
-    /// Calls [`Scheduler::acted`] at a time.
+    /// Schedules a call of [`Scheduler::acted`].
     pub(crate) fn act_at(&mut self, p: usize, time: u64) {
         self.wheel.push(time, p as u32 | IDLE);
     }
 
-    /// Calls [`Scheduler::arrived`] at a time.
+    /// Schedules a call of [`Scheduler::arrived`].
     pub(crate) fn arrive_at(&mut self, p: usize, time: u64) {
         self.wheel.push(time, p as u32 | ARRIVAL);
     }
 
-    /// Interrupts a processor: what it does now takes longer.
+    /// Interrupts a processor: its current operation takes longer.
     pub(crate) fn interrupt(&mut self, p: usize) {
         self.tally.interrupts += 1;
         self.held[p] = self.held[p].saturating_add(self.costs.interrupt);
     }
 
-    /// Returns `true` if the processor of an event was interrupted before it: the event comes
-    /// later.
+    /// Returns `true` if the processor of an event was interrupted before it. The event is then
+    /// scheduled again for later.
     #[inline]
     fn is_held(&mut self, key: u32, now: u64) -> bool {
         let p = (key & !IDLE) as usize;
@@ -165,7 +167,7 @@ impl<'a, C: Computation> Core<'a, C> {
         true
     }
 
-    /// Runs until the sink is executed; `None` if that never happens.
+    /// Runs until the sink is executed. Returns `None` if no events are left before that.
     pub(crate) fn run(mut self, mut scheduler: impl Scheduler<C>) -> Option<Finish> {
         let root = self.nodes[0];
         self.execute(0, root, 0);
@@ -190,7 +192,7 @@ impl<'a, C: Computation> Core<'a, C> {
             for &key in &keys[arrivals..acts] {
                 scheduler.arrived(&mut self, (key & !ARRIVAL) as usize, now);
             }
-            // From a place on that is drawn, so that no processor is always first.
+            // In cyclic order from a drawn position, so that no processor is always first.
             let first = super::first(self.seed, now, keys.len() - acts);
             for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
                 if !self.is_held(key, now) {

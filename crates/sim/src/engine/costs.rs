@@ -1,14 +1,14 @@
-//! What things cost, in ticks.
+//! Costs of operations.
 
 use serde::{Deserialize, Serialize};
 
 use super::dealing::home;
 use crate::dag::Computation;
 
-/// What things cost, in ticks of simulated time.
+/// Costs of operations, in ticks of simulated time.
 ///
-/// The default is the thesis's model: a node takes one step, an idle iteration takes one step, and
-/// all that belongs to them is part of it. To simulate a machine, let a tick be a nanosecond.
+/// The default is the model of the thesis: a node takes one step, an idle iteration takes one step,
+/// and everything else is free. To simulate a real machine, let a tick be a nanosecond.
 ///
 /// ```
 /// use locksley_sim::Costs;
@@ -20,38 +20,38 @@ use crate::dag::Computation;
 pub struct Costs {
     /// Executing a node. At least 1.
     pub node: u32,
-    /// An idle iteration: choosing a victim and looking at its pile. At least 1.
+    /// An idle iteration: choosing a victim and looking at its queue. At least 1.
     pub steal: u32,
-    /// A compare-and-swap, of a thief, of an owner that takes its last item, of a processor that
-    /// accepts an offer. For as long, another one that aims at the same item fails.
+    /// A compare-and-swap of a thief, of an owner that takes its last item, or of a processor that
+    /// accepts an offer. While it lasts, other compare-and-swaps on the same item fail.
     pub cas: u32,
     /// A memory fence that makes stores visible before loads.
     pub fence: u32,
-    /// Giving an item away: an offer, a dealing, a transfer.
+    /// Giving an item away: offering, dealing or sending it.
     pub donation: u32,
-    /// Looking at a processor's load, or into one of the buffers of work dealing.
+    /// Reading the load of a processor, or looking into a buffer of work dealing.
     pub probe: u32,
-    /// Making a task: added to a node that enables two, under `asymmetric` and `split`.
+    /// Creating a task: added to a node that enables two nodes, under `asymmetric` and `split`.
     #[serde(default)]
     pub fork: u32,
-    /// Making private nodes public, under `split`.
+    /// Exposing private nodes, under `split`.
     #[serde(default)]
     pub expose: u32,
-    /// A thief's barrier that other processors need not take part in by themselves, under
-    /// `asymmetric` and `split`: what it costs the thief.
+    /// Cost for the thief of an asymmetric barrier, in which other processors take part only by
+    /// being interrupted; under `asymmetric` and `split`.
     #[serde(default)]
     pub barrier: u32,
-    /// What it costs each processor that such a barrier interrupts.
+    /// Cost for each processor that such a barrier interrupts.
     #[serde(default)]
     pub interrupt: u32,
-    /// Executing the first node of an item away from the processor that it has affinity to: added
-    /// to the node, for fetching the item's data.
+    /// Fetching the data of an item: added to the first node of an item that is executed on a
+    /// processor other than the one that it has affinity to.
     #[serde(default)]
     pub miss: u32,
 }
 
 impl Costs {
-    /// What it costs a processor of `count` to execute a node.
+    /// Returns the cost of executing a node on processor `p` of `count`.
     #[inline]
     pub(super) fn of_node<C: Computation>(
         &self,

@@ -1,13 +1,14 @@
-//! Work dealing (Hendler and Shavit, "Work Dealing"), with each of its policies.
+//! Work dealing (Hendler and Shavit, "Work Dealing") with each of its policies.
 //!
-//! Every processor has a buffer from every other one, and from itself. A producer deals each item
-//! that it generates, that is, each node that it enables and does not go on with, into the buffer
-//! that its oracle names. A consumer goes through its buffers, round robin. There is no
-//! compare-and-swap, no fence, and no second thought: an item is executed by whom it was dealt to.
+//! Every processor has a buffer for each producer, including itself. A producer deals each item
+//! that it generates, that is, each node that it enables and does not continue with, into the
+//! buffer of the consumer that its oracle names. A consumer goes through its buffers round robin.
+//! There is no compare-and-swap and no fence, and an item is never moved again: the processor that
+//! it was dealt to executes it.
 //!
-//! A look into a buffer costs a probe. A consumer that has found nothing in any looks again after
-//! that, and after `Costs::steal` at the least. An item with affinity i is at home at the processor
-//! that i hashes to.
+//! A look into a buffer costs a probe. A consumer that has found all its buffers empty looks again
+//! when these probes are over, but not before `Costs::steal`. The home of an item with affinity i
+//! is the processor that i hashes to.
 
 use std::collections::VecDeque;
 
@@ -18,19 +19,20 @@ use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 use locksley_policy::mix;
 
-/// The processor that an affinity means.
+/// Returns the home of an affinity.
 pub(crate) fn home(affinity: u64, count: usize) -> usize {
     (mix(affinity) % count as u64) as usize
 }
 
-/// The processors of work dealing, and P^2 buffers.
+/// The processors of work dealing and their P^2 buffers.
 pub(crate) struct Dealers<N> {
     policy: Dealing,
     dealers: Vec<Dealer>,
     collectors: Vec<Collector>,
-    /// Row by row: those of a consumer. An item, and when it is there.
+    /// P^2 buffers, those of one consumer side by side. Each entry is an item and the time of its
+    /// arrival.
     buffers: Vec<VecDeque<(u64, N)>>,
-    /// How many items are in each consumer's buffers.
+    /// Number of items in the buffers of each consumer.
     waiting: Vec<usize>,
 }
 
@@ -45,7 +47,7 @@ impl<N: Copy> Dealers<N> {
         }
     }
 
-    /// Deals an item; the ticks that it costs.
+    /// Deals an item. Returns the cost in ticks.
     fn deal<C>(&mut self, core: &mut Core<C>, p: usize, item: N, now: u64) -> u32
     where
         C: Computation<Node = N>,
@@ -62,7 +64,7 @@ impl<N: Copy> Dealers<N> {
         core.costs.donation
     }
 
-    /// A consumer looks for an item; the ticks that it costs.
+    /// Looks for an item in the buffers of a consumer. Returns it, and the cost in ticks.
     fn collect<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -104,7 +106,8 @@ impl<N: Copy> Dealers<N> {
         }
     }
 
-    /// A processor that has nothing to go on with looks for an item.
+    /// Looks for an item for a processor that has no node, and executes it or schedules the next
+    /// look.
     fn look<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) {
         let (item, cost) = self.collect(core, p, now);
         let then = core.after(p, now, cost);

@@ -1,28 +1,29 @@
-//! The extended deque of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues", one operation
-//! after the other.
+//! The extended deque of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues", as a
+//! sequential data structure.
 //!
-//! About half of the items, the topmost, are in the *steal range*, which a thief can take with one
-//! compare-and-swap. The owner keeps it at about half, with a compare-and-swap only when the number
-//! of items crosses a power of two, or when a thief has changed the range.
+//! The topmost items, about half of all, are in the *steal range*, which a thief can take with one
+//! compare-and-swap. The owner keeps the range at about half of the items. It needs a
+//! compare-and-swap only when the number of items crosses a power of two, or when a thief has
+//! changed the range.
 //!
 //! **Theorem 3.10.** The range has at least an eighth of the items.
 //!
-//! **Deviations from the paper.** A range never holds more than is left; one that is empty is
-//! recognised before anything is computed from its length.
+//! **Deviations from the paper.** A range is never larger than the number of items; an empty deque
+//! is detected before anything is computed from its length.
 
 use std::collections::VecDeque;
 
 use locksley_policy::Amount;
 
-/// A deque with a steal range. Counts its compare-and-swaps.
+/// A deque with a steal range that counts its compare-and-swaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Extended<N> {
-    /// The topmost first.
+    /// Items, the topmost first.
     items: VecDeque<N>,
     range: usize,
     /// Set if a thief has changed the range since the owner did (the paper's prevStealRange).
     changed: bool,
-    /// The compare-and-swaps so far.
+    /// Number of compare-and-swaps so far.
     pub(crate) cas: u64,
 }
 
@@ -37,12 +38,12 @@ impl<N> Default for Extended<N> {
     }
 }
 
-/// The largest power of two that is not above a quarter of a number, at least 1.
+/// Returns the largest power of two that is at most a quarter of `number`, and at least 1.
 fn quarter(number: usize) -> usize {
     (1 << number.ilog2() >> 2).max(1)
 }
 
-/// The largest power of two that is not above half of a number, at least 1.
+/// Returns the largest power of two that is at most half of `number`, and at least 1.
 fn half(number: usize) -> usize {
     (1 << number.ilog2() >> 1).max(1)
 }
@@ -56,14 +57,14 @@ impl<N> Extended<N> {
         self.range
     }
 
-    /// The owner sets the range.
+    /// Sets the range, as the owner does.
     fn set(&mut self, range: usize) {
         self.cas += 1;
         self.range = range.min(self.items.len());
         self.changed = false;
     }
 
-    /// Figure 3.
+    /// Pushes an item at the bottom (Figure 3).
     pub(crate) fn push(&mut self, item: N) {
         self.items.push_back(item);
         let len = self.items.len();
@@ -72,7 +73,7 @@ impl<N> Extended<N> {
         }
     }
 
-    /// Figure 5.
+    /// Pops an item from the bottom (Figure 5).
     pub(crate) fn pop(&mut self) -> Option<N> {
         let len = self.items.len();
         if len == 0 {
@@ -86,13 +87,13 @@ impl<N> Extended<N> {
         }
         let item = self.items.pop_back();
         if self.range > self.items.len() {
-            // The last one: it was in the range.
+            // The item was the last one, and in the range.
             self.set(0);
         }
         item
     }
 
-    /// Figure 7, of the victim: how many items a thief with `own` items gets, and the items.
+    /// Takes items from the top for a thief that has `own` items (Figure 7, for the victim).
     pub(crate) fn steal(&mut self, amount: Amount, own: usize) -> impl Iterator<Item = N> + '_ {
         let len = self.items.len();
         let take = amount.of_range(own, self.range).min(len);
@@ -104,7 +105,7 @@ impl<N> Extended<N> {
         self.items.drain(..take)
     }
 
-    /// Figure 7, of the thief: what it got comes below what it has.
+    /// Appends stolen items below those of the thief (Figure 7, for the thief).
     pub(crate) fn receive(&mut self, items: impl Iterator<Item = N>) {
         self.items.extend(items);
         if !self.items.is_empty() {

@@ -1,8 +1,9 @@
-//! Stealing half (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues"), with each rule of
-//! when to balance.
+//! Stealing half (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues"), with each rule that
+//! decides when to balance.
 //!
-//! Every processor asks its rule after each node that it completes (Figure 2); one that is empty
-//! always tries. Balancing takes the time of a steal, also for a processor that has work.
+//! Every processor asks its rule after each node that it completes (Figure 2); a processor without
+//! work always tries to balance. Balancing takes the time of a steal, even for a processor that has
+//! work.
 
 use locksley_policy::{Outcome, Since, StealHalf, other};
 
@@ -11,15 +12,16 @@ use super::extended::Extended;
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
-/// Steal-half's processors.
+/// The processors of steal-half.
 pub(crate) struct Half<N> {
     pub(super) policy: StealHalf,
     pub(super) piles: Vec<Extended<N>>,
     since: Vec<Since>,
-    /// What a processor goes on with when it has balanced.
+    /// For each processor that is balancing, the node that it continues with afterwards.
     pub(super) next: Vec<Option<N>>,
     victims: Vec<u32>,
-    /// Until when attempts on a pile fail, because another thief was quicker.
+    /// For each queue, the time until which attempts to steal from it fail because another thief is
+    /// stealing.
     contended: Vec<u64>,
     /// Items on their way from a victim to a thief.
     moving: Vec<N>,
@@ -38,14 +40,14 @@ impl<N: Copy> Half<N> {
         }
     }
 
-    /// Charges for the compare-and-swaps that a pile has made.
+    /// Counts the new compare-and-swaps of a queue and returns their cost.
     fn settle<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> u32 {
         let cas = std::mem::take(&mut self.piles[p].cas);
         core.tally.cas += cas;
         core.costs.cas.saturating_mul(cas as u32)
     }
 
-    /// A processor goes on with this, unless it balances first.
+    /// Lets a processor continue with `next`, unless its rule decides that it balances first.
     fn go_on<C>(&mut self, core: &mut Core<C>, p: usize, next: Option<N>, now: u64)
     where
         C: Computation<Node = N>,
@@ -70,7 +72,7 @@ impl<N: Copy> Half<N> {
         }
     }
 
-    /// Adds an item; the ticks that it costs.
+    /// Pushes an item. Returns the cost in ticks.
     pub(super) fn push<C>(&mut self, core: &mut Core<C>, p: usize, item: N) -> u32
     where
         C: Computation<Node = N>,
@@ -79,7 +81,7 @@ impl<N: Copy> Half<N> {
         self.settle(core, p)
     }
 
-    /// Takes the newest item, and the ticks that it costs.
+    /// Pops the newest item. Returns it, and the cost in ticks.
     pub(super) fn pop<C>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -90,7 +92,8 @@ impl<N: Copy> Half<N> {
         (item, cost + core.costs.fence)
     }
 
-    /// A thief gets something to go on with, perhaps; the time at which it has it.
+    /// Makes an attempt to steal. If it succeeds and the thief has no node, the newest stolen item
+    /// is in `next`. Returns the time at which the thief has the result, and the outcome.
     pub(super) fn steal<C>(
         &mut self,
         core: &mut Core<C>,
@@ -123,7 +126,7 @@ impl<N: Copy> Half<N> {
         core.tally.stolen += 1;
         core.tally.items_stolen += self.moving.len() as u64;
         self.contended[victim] = now + u64::from(core.costs.cas.max(1));
-        // One that has nothing to do goes on with the newest at once.
+        // A thief without a node continues with the newest item at once.
         if self.next[p].is_none() {
             self.next[p] = self.moving.pop();
         }

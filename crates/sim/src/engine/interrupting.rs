@@ -1,16 +1,16 @@
-//! Deques whose owners pay nothing for a fork, because thieves pay for both: the asymmetric deque,
-//! and the split deque that the pool has.
+//! Deques whose owners fork without synchronization, because thieves pay for both sides: the
+//! asymmetric deque, and the split deque of the pool.
 //!
 //! | | asymmetric | split |
 //! |---|---|---|
 //! | owner pushes and pops | free | free while the node is private; a compare-and-swap takes half of the public ones back |
-//! | thief, and there is work | a barrier that interrupts every other processor, and a compare-and-swap | a compare-and-swap, if any of it is public |
-//! | thief, and all is private | | sets the victim's request; the owner sees it after its node, and exposes half |
-//! | the owner does not answer | | a thief that comes [`PATIENCE`] later forces it: a barrier that interrupts the victim alone |
+//! | thief that finds work | a barrier that interrupts every other processor, and a compare-and-swap | a compare-and-swap, if some of it is public |
+//! | thief that finds only private work | | sets the request of the victim; the owner sees it after its current node, and exposes half |
+//! | owner that does not answer | | a thief that comes [`PATIENCE`] after the request forces it with a barrier that interrupts only the victim |
 //!
-//! What a barrier and an interrupt cost is in [`Costs`](super::Costs). An interrupted processor
-//! stands still for as long, in whatever it does. Barriers of several thieves go on at the same
-//! time; kernels that take a lock for them make the asymmetric deque worse than it is here.
+//! [`Costs`](super::Costs) has the costs of a barrier and of an interrupt. An interrupted processor
+//! makes no progress for that time. Barriers of several thieves overlap; kernels that take a lock
+//! for them make the asymmetric deque worse than it is here.
 
 use std::collections::VecDeque;
 
@@ -20,26 +20,26 @@ use super::core::{Core, Scheduler};
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
-/// How long a request may stand before a thief forces the matter, in ticks: the pool's 5
-/// microseconds, if a tick is a nanosecond.
+/// Ticks from a request until a thief may force it: 5 microseconds if a tick is a nanosecond, about
+/// as long as in the pool.
 const PATIENCE: u64 = 5000;
 
-/// Which of the two deques.
+/// Kind of deque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Asymmetric,
     Split,
 }
 
-/// One processor's deque, the oldest node first.
+/// The deque of one processor.
 #[derive(Clone, Debug)]
 struct Deque<N> {
     nodes: VecDeque<N>,
-    /// How many of the oldest are public.
+    /// Number of public nodes, which are the oldest.
     public: usize,
-    /// Since when a request stands.
+    /// Time of the request, if one is pending.
     asked: Option<u64>,
-    /// Until when a thief is at its top.
+    /// Time until which a thief holds the top.
     contended: u64,
 }
 
@@ -57,7 +57,7 @@ impl<N> Deque<N> {
         self.nodes.len() - self.public
     }
 
-    /// Makes half of the private nodes public.
+    /// Exposes half of the private nodes. Returns their number.
     fn expose(&mut self) -> usize {
         self.asked = None;
         let half = self.private().div_ceil(2);
@@ -66,11 +66,11 @@ impl<N> Deque<N> {
     }
 }
 
-/// The processors' deques, and what thieves are about.
+/// The processors of the asymmetric or the split deque.
 pub(crate) struct Interrupting<N> {
     kind: Kind,
     deques: Vec<Deque<N>>,
-    /// Whose deque a thief has a barrier under way for.
+    /// For each thief that waits for a barrier, its victim.
     barriers: Vec<Option<usize>>,
 }
 
@@ -85,7 +85,7 @@ impl<N> Interrupting<N> {
 }
 
 impl<N: Copy> Interrupting<N> {
-    /// The owner takes its newest node; the ticks that it takes, besides.
+    /// Pops the newest node of the owner. Returns it, and the cost in ticks.
     fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
         let deque = &mut self.deques[p];
         let mut cost = 0;
@@ -97,7 +97,7 @@ impl<N: Copy> Interrupting<N> {
         (deque.nodes.pop_back(), cost)
     }
 
-    /// After a node the owner looks whether a thief has asked; the ticks that it takes to answer.
+    /// Answers a pending request of a thief after a node. Returns the cost in ticks.
     fn answer<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> u32 {
         let deque = &mut self.deques[p];
         if deque.asked.is_none() || deque.private() == 0 {
@@ -107,7 +107,8 @@ impl<N: Copy> Interrupting<N> {
         core.costs.expose
     }
 
-    /// A thief takes the oldest node, if it may and there is one.
+    /// Steals the oldest node and executes it. Returns `false` if another thief holds the top, or
+    /// if the deque is empty.
     fn take<C: Computation<Node = N>>(
         &mut self,
         core: &mut Core<C>,
@@ -136,7 +137,8 @@ impl<N: Copy> Interrupting<N> {
         true
     }
 
-    /// A thief begins a barrier, which interrupts some; it acts again when it is over.
+    /// Starts a barrier, which interrupts the victim or all other processors. The thief acts again
+    /// when the barrier is over.
     fn begin_barrier<C: Computation<Node = N>>(
         &mut self,
         core: &mut Core<C>,
@@ -157,7 +159,7 @@ impl<N: Copy> Interrupting<N> {
         core.act_at(thief, over.max(now + 1));
     }
 
-    /// Tries one victim. Returns `true` if the thief need not try again.
+    /// Tries one victim. Returns `true` if the thief has got work or has started a barrier.
     fn try_one<C: Computation<Node = N>>(
         &mut self,
         core: &mut Core<C>,
@@ -182,7 +184,7 @@ impl<N: Copy> Interrupting<N> {
         if now - asked < PATIENCE {
             return false;
         }
-        // Others that come meanwhile begin to wait anew.
+        // Thieves that come during the barrier wait anew.
         deque.asked = Some(now);
         self.begin_barrier(core, thief, victim, now);
         true
@@ -311,10 +313,10 @@ mod tests {
     #[test]
     fn a_split_deque_is_forced_only_where_its_owner_does_not_answer() {
         let tally = report(Strategy::Split, 16, COSTS).tally;
-        // The generator answers after each node, the tasks have nothing to give.
+        // The generator answers after each node, and tasks have no work to give.
         assert_eq!(tally.barriers, 0);
         assert!(tally.exposed > 0 && tally.stolen > 100);
-        // A node that takes as long as the patience hides what is below it.
+        // While a node that takes longer than the patience is executed, the owner cannot answer.
         let slow = Costs {
             node: 20_000,
             ..COSTS

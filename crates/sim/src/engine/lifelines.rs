@@ -1,12 +1,12 @@
 //! Work stealing with lifelines (Saraswat et al., "Lifeline-based global load balancing"): for
 //! large networks.
 //!
-//! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the
-//! other; if they have nothing either, it leaves a standing request with each, and does nothing
-//! more. A processor that has a request and gets more than it can execute sends some of it. So idle
-//! processors put no load on the network, and work still gets everywhere in few hops: the lifelines
-//! form a hypercube of z dimensions with `base` places in each, along each of which a processor's
-//! lifeline is the next one.
+//! A processor whose attempts have failed w times tries its *lifelines*, a few fixed neighbours,
+//! one after the other. With each of them that has no work it leaves a request, and then it makes
+//! no more attempts. A processor that holds a request and has a node in its queue sends the oldest
+//! one when it forks. So idle processors put no load on the network, and work still reaches every
+//! processor in few hops: the lifelines form a hypercube of z dimensions with `base` positions in
+//! each. In each dimension, the lifeline of a processor is the next processor.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,15 @@ use crate::dag::{Computation, Enabled};
 struct Processor<N> {
     /// The oldest node first.
     pile: VecDeque<N>,
-    /// Failed attempts since it ran out of work.
+    /// Number of failed attempts since it ran out of work.
     failures: u32,
     victim: Option<u32>,
-    /// When its attempt is made; one of another time is void, because something arrived meanwhile.
+    /// Time at which its attempt takes effect. Events of other times are void: work has arrived
+    /// since they were scheduled.
     due: u64,
-    /// Who has left a request here.
+    /// Processors that have left a request here.
     requests: Vec<u32>,
-    /// What is on its way here: when it arrives.
+    /// Nodes on their way to this processor, with the times of their arrival.
     coming: Vec<(u64, N)>,
     contended: u64,
 }
@@ -34,7 +35,7 @@ struct Processor<N> {
 /// The processors of lifeline-based stealing.
 pub(crate) struct Lines<N> {
     policy: Lifelines,
-    /// How many lifelines a processor has.
+    /// Number of lifelines of a processor.
     dimensions: u32,
     processors: Vec<Processor<N>>,
 }
@@ -57,7 +58,8 @@ impl<N: Copy> Lines<N> {
         }
     }
 
-    /// An idle processor begins an attempt, or rests until it is sent something.
+    /// Starts an attempt of an idle processor, or nothing if all its lifelines have been tried: it
+    /// then waits until it is sent work.
     fn seek<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) {
         let tried = self.processors[p].failures;
         let victim = match tried.checked_sub(self.policy.w) {
@@ -76,7 +78,8 @@ impl<N: Copy> Lines<N> {
         core.act_at(p, there);
     }
 
-    /// Who has left a request gets something, if there is enough.
+    /// Sends the oldest node to the processor whose request is the oldest, if there are both.
+    /// Returns the cost in ticks.
     fn serve<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> u32 {
         let processor = &mut self.processors[p];
         if processor.requests.is_empty() || processor.pile.is_empty() {

@@ -1,11 +1,12 @@
 //! The mailboxes of CFWSS (thesis, Algorithm 13): bounded queues of pointers to entries.
 //!
-//! The thesis's queue may lose what two leave at once, and then returns garbage; this one, like the
-//! runtime's, takes one after the other.
+//! The queue of the thesis may lose letters that two processors leave at the same time, and then
+//! returns garbage. This one, like that of the runtime, handles them one after the other.
 
 use std::collections::VecDeque;
 
-/// Says that an entry of a donor, of that age, may be taken, from a time on.
+/// A pointer to an entry of a donor that may be taken from the time `from` on, if it still has the
+/// same age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pointer {
     pub(super) entry: u32,
@@ -14,7 +15,7 @@ pub(super) struct Pointer {
     pub(super) from: u64,
 }
 
-/// A mailbox for each processor, or none at all.
+/// The mailboxes of all processors, if there are any.
 #[derive(Debug)]
 pub(super) struct Mail {
     capacity: usize,
@@ -22,7 +23,7 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    /// Mailboxes for so many letters each; none if that is 0.
+    /// Creates mailboxes that hold `capacity` letters each; none if that is 0.
     pub(super) fn new(capacity: u32, count: usize) -> Mail {
         let boxes = if capacity == 0 { 0 } else { count };
         Mail {
@@ -31,26 +32,27 @@ impl Mail {
         }
     }
 
-    /// Returns `true` if there are mailboxes.
+    /// Returns `true` if processors have mailboxes.
     pub(super) fn is_there(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Returns `true` if there is no room for another letter.
+    /// Returns `true` if the mailbox of a processor is full.
     pub(super) fn is_full(&self, p: usize) -> bool {
         self.boxes
             .get(p)
             .is_none_or(|letters| letters.len() >= self.capacity)
     }
 
-    /// Leaves a letter with a processor that has room for it.
+    /// Puts a letter into the mailbox of a processor, which must not be full.
     pub(super) fn leave(&mut self, to: usize, letter: Pointer) {
         if let Some(letters) = self.boxes.get_mut(to) {
             letters.push_back(letter);
         }
     }
 
-    /// The place of the oldest letter that has arrived: those from afar take longer.
+    /// Returns the index of the oldest letter that has arrived. Later letters may arrive earlier,
+    /// since latencies differ.
     fn due(&self, p: usize, now: u64) -> Option<usize> {
         let letters = self.boxes.get(p)?;
         letters.iter().position(|letter| letter.from <= now)

@@ -1,4 +1,4 @@
-//! Schedulers as discrete events.
+//! Discrete-event simulation of schedulers.
 
 mod auto;
 mod bits;
@@ -49,7 +49,7 @@ use sending::Senders;
 use sharing::Sharers;
 use stealing::{Pacing, Stealing};
 
-/// Which of the idle processors of a tick is the first to act.
+/// Draws the position of the idle processor that acts first in a tick.
 fn first(seed: u64, now: u64, count: usize) -> usize {
     match count {
         0 => 0,
@@ -57,7 +57,7 @@ fn first(seed: u64, now: u64, count: usize) -> usize {
     }
 }
 
-/// How a run ended.
+/// End of a run.
 pub(crate) struct Finish {
     makespan: u64,
     tally: Tally,
@@ -74,7 +74,7 @@ impl Finish {
     }
 }
 
-/// Simulates a scheduler that executes a computation.
+/// Simulates the execution of a computation by a scheduler.
 ///
 /// The outcome is a function of the computation and the setup, bit for bit.
 ///
@@ -91,7 +91,8 @@ impl Finish {
 ///
 /// # Errors
 ///
-/// If the setup makes no sense, or the processors are taken away before the computation ends.
+/// Returns an error if the setup cannot be simulated, or if the computation does not end because
+/// its processors have been taken away.
 pub fn simulate<C: Computation>(computation: &mut C, setup: &Setup) -> Result<Report, SimError> {
     simulate_with(computation, setup, Pacing::Lazy)
 }

@@ -1,42 +1,42 @@
-//! Work piles of the stealing schedulers, as far as timing and counting can see them.
+//! Work queues of the stealing schedulers, modelled as far as times and counters depend on them.
 
 use super::costs::Costs;
 use super::tally::Tally;
 
-/// What a steal comes to.
+/// Result of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stolen<N> {
-    /// This node.
+    /// The node that was stolen.
     Node(N),
-    /// There was nothing.
+    /// The queue was empty.
     Empty,
-    /// There was only private work, and the owner has been told.
+    /// There was only private work; the owner's request flag is set.
     Private,
 }
 
-/// A processor's ready nodes, but for the one that it is about to execute.
+/// The ready nodes of a processor, without the node that it executes.
 pub(crate) trait Pile<N: Copy>: Default {
-    /// The owner adds a node at the bottom.
+    /// Pushes a node at the bottom, for the owner.
     fn push(&mut self, node: N);
 
-    /// The owner takes a node from the bottom; the ticks that it takes, besides.
+    /// Pops a node from the bottom, for the owner. Returns it, and the cost in ticks.
     fn pop(&mut self, costs: &Costs, tally: &mut Tally) -> (Option<N>, u32);
 
-    /// A thief takes a node from the top. What it costs is the thief's to count.
+    /// Takes a node from the top, for a thief. The caller adds the cost.
     fn steal(&mut self) -> Stolen<N>;
 
-    /// What the owner does before each node; the ticks that it takes.
+    /// Does what the owner has to do before each node. Returns the cost in ticks.
     fn before(&mut self, costs: &Costs, tally: &mut Tally) -> u32;
 
-    /// All nodes, the oldest first.
+    /// Returns all nodes, the oldest first.
     fn nodes(&self) -> &[N];
 }
 
-/// A deque as Arora, Blumofe and Plaxton's or Chase and Lev's: thieves can take all there is, and
-/// the owner pays a fence whenever it takes a node, and a compare-and-swap for the last one.
+/// A deque like that of Arora, Blumofe and Plaxton or of Chase and Lev: thieves can take every
+/// node; the owner pays a fence for each pop, and a compare-and-swap for the last node.
 #[derive(Clone, Debug)]
 pub(crate) struct LockFree<N> {
-    /// The nodes, from `top` on; those before have been stolen.
+    /// Stolen nodes up to `top`, and the nodes of the deque from there on.
     nodes: Vec<N>,
     top: usize,
 }
@@ -50,7 +50,7 @@ impl<N> Default for LockFree<N> {
     }
 }
 
-/// So many stolen nodes may be kept before the rest is moved up.
+/// Number of stolen nodes that may be kept before the other nodes are moved to the front.
 const SLACK: usize = 32;
 
 impl<N: Copy> LockFree<N> {
@@ -103,17 +103,17 @@ impl<N: Copy> Pile<N> for LockFree<N> {
     }
 }
 
-/// A semi-private deque (thesis, Algorithms 8 and 9, with the errors of both mended): nodes are
-/// private until a thief has asked for one, and the owner pays only for what is public.
+/// A semi-private deque (thesis, Algorithms 8 and 9, with the errors of both corrected): nodes are
+/// private until a thief requests one, and the owner pays only for public nodes.
 ///
-/// The request is cleared before a node is exposed, so that none is lost, and a thief that finds
-/// nothing at all makes no request.
+/// The request is cleared before a node is exposed, so that no request is lost. A thief that finds
+/// the deque empty makes no request.
 #[derive(Clone, Debug)]
 pub(crate) struct SemiPrivate<N> {
     deque: LockFree<N>,
-    /// How many of the nodes, from the top, are public.
+    /// Number of public nodes, counted from the top.
     public: usize,
-    /// Returns `true` if a thief has asked.
+    /// Set if a thief has requested a node.
     targeted: bool,
 }
 
@@ -138,8 +138,8 @@ impl<N: Copy> Pile<N> for SemiPrivate<N> {
         if self.deque.nodes().len() > self.public {
             return (self.deque.nodes.pop(), 0);
         }
-        // The thesis's RACE: what is left is public, as in the deque of Arora, Blumofe and Plaxton.
-        // One that is empty is known to be, without a fence.
+        // RACE in the thesis: all nodes that are left are public, as in the deque of Arora, Blumofe
+        // and Plaxton. The owner knows an empty deque without a fence.
         if self.public == 0 {
             return (None, 0);
         }

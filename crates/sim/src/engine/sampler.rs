@@ -1,12 +1,12 @@
-//! What is noted during a run: loads at regular times, and what each processor did when.
+//! Recordings of a run: loads at regular times, and the timeline of each processor.
 
 use serde::{Deserialize, Serialize};
 
 use super::Setup;
 use super::wheel::NEVER;
 
-/// The load of all processors at a time: the ready nodes that each one has, the one that it
-/// executes included.
+/// Summary of the loads of all processors at one time. The load of a processor is the number of its
+/// ready nodes, including the one that it executes.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, Strands};
@@ -20,24 +20,24 @@ use super::wheel::NEVER;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// When.
+    /// Tick of the sample.
     pub time: u64,
-    /// How many processors were busy.
+    /// Number of busy processors.
     pub busy: u64,
-    /// The mean.
+    /// Mean load.
     pub mean: f64,
-    /// The median.
+    /// Median load.
     pub median: u64,
-    /// Nine of ten have at most this.
+    /// 0.9 quantile of the loads.
     pub ninety: u64,
-    /// 99 of 100 have at most this.
+    /// 0.99 quantile of the loads.
     pub ninety_nine: u64,
-    /// The largest.
+    /// Largest load.
     pub max: u64,
 }
 
 impl Load {
-    /// Summarises loads, which it puts in order.
+    /// Summarises `loads`, and sorts them.
     pub(crate) fn of(time: u64, busy: u64, loads: &mut [u64]) -> Load {
         loads.sort_unstable();
         let rank = |share: f64| {
@@ -56,21 +56,21 @@ impl Load {
     }
 }
 
-/// How work got from one processor to another.
+/// Way in which work was moved from one processor to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Move {
     /// It was stolen.
     Steal,
-    /// It was offered, and the offer was accepted.
+    /// It was taken through an offer or a letter.
     Donation,
     /// It was dealt or sent.
     Dealing,
-    /// It was sent to one that had asked before.
+    /// It was sent in answer to a lifeline request.
     Lifeline,
 }
 
-/// Something that a timeline tells.
+/// Event of a timeline.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, Strands};
@@ -89,29 +89,29 @@ pub enum Move {
 pub enum Happening {
     /// A processor executed nodes from one time to another.
     Busy {
-        /// Which.
+        /// The processor.
         processor: u32,
-        /// Since when.
+        /// Start of the interval.
         from: u64,
-        /// Until when.
+        /// End of the interval.
         to: u64,
     },
-    /// Work got from one processor to another.
+    /// Work was moved from one processor to another.
     Moved {
-        /// How.
+        /// Way in which it was moved.
         how: Move,
-        /// From whom.
+        /// Processor that lost it.
         from: u32,
-        /// To whom.
+        /// Processor that got it.
         to: u32,
-        /// When it left.
+        /// Tick in which it left.
         left: u64,
-        /// When it arrived.
+        /// Tick in which it arrived.
         arrived: u64,
     },
 }
 
-/// What is noted during a run.
+/// Recorder of loads and of the timeline during a run.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     every: u64,
@@ -123,7 +123,7 @@ pub(crate) struct Sampler {
 
 #[derive(Debug)]
 struct Timeline {
-    /// Since when each processor is busy.
+    /// For each busy processor, start of its current interval.
     since: Vec<u64>,
     happenings: Vec<Happening>,
 }
@@ -146,13 +146,13 @@ impl Sampler {
         }
     }
 
-    /// When loads are to be noted next.
+    /// Returns the time of the next sample.
     #[inline]
     pub(crate) fn next_sample(&self) -> u64 {
         self.next
     }
 
-    /// Notes the loads of so many processors, and whether each is busy.
+    /// Records a sample. `load` returns the load of a processor, and whether it is busy.
     pub(crate) fn sample(&mut self, count: usize, load: impl Fn(usize) -> (usize, bool)) {
         self.scratch.clear();
         let mut busy = 0;
@@ -166,7 +166,7 @@ impl Sampler {
         self.next += self.every;
     }
 
-    /// A processor has something to do from a time on.
+    /// Records that a processor is busy from a time on.
     #[inline]
     pub(crate) fn busy(&mut self, p: usize, from: u64) {
         if let Some(timeline) = &mut self.timeline {
@@ -174,7 +174,7 @@ impl Sampler {
         }
     }
 
-    /// A processor has something to do at a time, and may have had before.
+    /// Records that a processor is busy at a time. It may have been busy before.
     #[inline]
     pub(crate) fn busy_still(&mut self, p: usize, now: u64) {
         let Some(timeline) = &mut self.timeline else {
@@ -185,7 +185,7 @@ impl Sampler {
         }
     }
 
-    /// A processor has nothing to do from a time on.
+    /// Records that a processor is idle from a time on.
     #[inline]
     pub(crate) fn idle(&mut self, p: usize, to: u64) {
         if let Some(timeline) = &mut self.timeline {
@@ -200,7 +200,7 @@ impl Sampler {
         }
     }
 
-    /// Work got from one processor to another.
+    /// Records a move of work from one processor to another.
     #[inline]
     pub(crate) fn moved(&mut self, how: Move, from: usize, to: usize, left: u64, arrived: u64) {
         if let Some(timeline) = &mut self.timeline {
@@ -214,7 +214,7 @@ impl Sampler {
         }
     }
 
-    /// What happened, in the order of time.
+    /// Returns the samples, and the timeline sorted by time.
     pub(crate) fn into_parts(self) -> (Vec<Load>, Option<Vec<Happening>>) {
         let happenings = self.timeline.map(|timeline| {
             let mut happenings = timeline.happenings;

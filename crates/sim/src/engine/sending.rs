@@ -1,12 +1,14 @@
 //! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous
-//! Distributed Systems"; thesis, section 2.4.4): a processor that has too much sends some of it
-//! away, and none ever asks.
+//! Distributed Systems"; thesis, section 2.4.4): processors with too much work send some of it
+//! away, and processors never ask for work.
 //!
-//! A processor that enables two nodes goes on with one; the other is new work, which it sends to
+//! A processor that enables two nodes continues with one. The other is new work, which it sends to
 //!
-//! - any processor (*random*);
-//! - the first of up to L_p that has less than a threshold (*threshold*), or keeps;
-//! - the one that has least of L_p (*shortest*), if that has less than itself, or keeps.
+//! - a random processor (*random*);
+//! - the first of up to L_p processors whose load is below a threshold (*threshold*), or keeps if
+//!   there is none;
+//! - the least loaded of L_p processors (*shortest*), or keeps if that has no less load than
+//!   itself.
 
 use std::cell::Cell;
 
@@ -19,10 +21,11 @@ use crate::dag::{Computation, Enabled};
 /// The processors of a sender-initiated scheduler.
 pub(crate) struct Senders<N> {
     target: Target,
-    /// The user's own choices instead, if there are any.
+    /// User-defined donors, which replace `target`; empty if there are none.
     donors: Vec<Box<dyn Donor + Send>>,
     piles: Vec<Vec<N>>,
-    /// What is on the way to each processor: when it arrives, from whom.
+    /// For each processor, nodes on their way to it, with the times of their arrival and their
+    /// senders.
     coming: Vec<Vec<(u64, u32, N)>>,
 }
 
@@ -40,12 +43,13 @@ impl<N: Copy> Senders<N> {
         }
     }
 
-    /// How much a processor has to do, what is on its way included.
+    /// Returns the number of nodes that wait at a processor or are on their way to it.
     fn waiting_or_coming(&self, p: usize) -> usize {
         self.piles[p].len() + self.coming[p].len()
     }
 
-    /// To whom new work goes, if not to oneself; the ticks that it costs to find out.
+    /// Chooses the processor that gets new work; `None` if the sender keeps it. Returns the cost of
+    /// the choice in ticks as well.
     fn choose<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Option<usize>, u32)
     where
         C: Computation<Node = N>,
@@ -122,8 +126,8 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
     fn acted(&mut self, _: &mut Core<C>, _: usize, _: u64) {}
 
     fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
-        // One event for each; which of those that are due is which does not matter, so the oldest
-        // is first.
+        // There is one event for each node. The order of nodes that are due does not matter, so the
+        // oldest is taken.
         let due = self.coming[p].iter().position(|&(there, ..)| there <= now);
         let Some((_, _, node)) = due.map(|at| self.coming[p].remove(at)) else {
             return;

@@ -1,26 +1,28 @@
-//! Stealing and sharing: CFWSS (thesis, Algorithms 7 and 12), with its errors mended.
+//! Stealing and sharing: CFWSS (thesis, Algorithms 7 and 12), with its errors corrected.
 //!
-//! A processor that enables two nodes keeps one and stores the other in an entry, a pointer to
-//! which goes into its deque; if its flag is set, it offers the entry to an idle processor as well.
-//! The processor that takes ownership first executes it: the owner or a thief through the deque, or
-//! the donee through the offer. What a donee has taken leaves a *ghost* in the deque, which costs
-//! the processor that finds it an iteration.
+//! A processor that enables two nodes keeps one and stores the other in an entry, and pushes a
+//! pointer to the entry into its deque. If its flag is set, it also offers the entry to an idle
+//! processor. The processor that takes ownership first executes the node: the owner or a thief
+//! through the deque, or the donee through the offer. A node that a donee has taken leaves a
+//! *ghost* in the deque, the pointer to its entry, which costs a thief that finds it an iteration.
 //!
-//! **Deviations from the paper.** An offer carries the age of the entry, so that a later entry in
-//! the same place is not taken for it. The place is given back by the processor that takes the
-//! pointer out of the deque. An offer lands only where there is none. Spread-back marks the entry
+//! **Deviations from the paper.** An offer carries the age of the entry, so that a donee does not
+//! mistake a later entry in the same slot for it. The slot is freed by the processor that takes the
+//! pointer out of the deque. A donee has at most one offer at a time. Spread-back marks the entry
 //! as shared before it offers it.
 //!
 //! **Mailboxes** (Algorithms 13 and 14), if there are any: a node that has affinity to another
-//! processor is not spread. It goes into the deque like any other, and a letter with a pointer to
-//! it goes into that processor's mailbox, if there is room. An idle processor that has mail reads
-//! it in its next iteration, instead of trying to steal. *Deviations.* Letters carry ages, as
-//! offers do, and none is lost or invented. The thesis reads with probability theta_r, which would
-//! be never for 0, and forgets the offers; the runtime reads before each search, and so it is here.
-//! One writes no letters to oneself: a node that has affinity to the processor that enables it is
-//! kept there, and not spread.
+//! processor is not offered. It goes into the deque like any other, and a letter with a pointer to
+//! it goes into the mailbox of that processor, unless the mailbox is full. An idle processor that
+//! has mail reads it in its next iteration, instead of trying to steal. *Deviations.* Letters carry
+//! ages, as offers do, and none is lost or invented. In the thesis a processor reads its mail with
+//! probability theta_r, which is never if theta_r is 0, and disregards offers. Here, as in the
+//! runtime, it reads before each search, and looks for offers too. A processor sends no letters to
+//! itself: a node that has affinity to the processor that enables it stays there, and is not
+//! offered.
 //!
-//! A donor reads the state of a donee at once, however far it is; the offer takes the latency.
+//! A donor reads the state of a donee without delay, whatever the distance; the offer takes the
+//! latency to arrive.
 
 mod own;
 mod private;
@@ -38,11 +40,11 @@ use crate::dag::{Computation, Enabled};
 use own::Own;
 use private::Privacy;
 
-/// What a processor has stored.
+/// A node that a processor has stored.
 #[derive(Clone, Copy, Debug)]
 struct Entry<N> {
     node: N,
-    /// Grows whenever the place is given back.
+    /// Incremented whenever the slot is freed.
     age: u32,
     /// Set if it has been offered.
     shared: bool,
@@ -50,7 +52,7 @@ struct Entry<N> {
     owned: bool,
 }
 
-/// A processor's state flag.
+/// State flag of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Working,
@@ -65,7 +67,7 @@ struct Processor {
     /// The oldest entry first.
     deque: VecDeque<u32>,
     victim: Option<u32>,
-    /// Set if it reads its mail in this iteration.
+    /// Set if the processor reads its mail in this iteration.
     reads: bool,
     contended: u64,
 }
@@ -78,11 +80,11 @@ pub(crate) struct Sharers<N> {
     entries: Vec<Entry<N>>,
     free: Vec<u32>,
     own: Own,
-    /// What thieves see of each deque; empty if they see all.
+    /// Public part of each deque; empty if all pointers are public.
     privacy: Vec<Privacy>,
 }
 
-/// What came of an attempt to steal.
+/// Result of an attempt to steal.
 pub(super) enum Stolen<N> {
     Node(N, usize),
     Nothing(Outcome),
@@ -98,7 +100,7 @@ impl<N> Stolen<N> {
 }
 
 impl<N: Copy> Sharers<N> {
-    /// With mailboxes for so many letters.
+    /// Creates `count` processors with mailboxes for `mailbox` letters.
     pub(crate) fn new(policy: Sharing, count: usize, mailbox: u32) -> Sharers<N> {
         let processor = |_| Processor {
             state: State::Idle,
@@ -136,9 +138,8 @@ impl<N: Copy> Sharers<N> {
         self.entries.len() as u32 - 1
     }
 
-    /// A processor that has taken a pointer out of a deque takes what it points to, if it has no
-    /// owner, and gives the place back. The ticks that it costs are those of a compare-and-swap if
-    /// it was shared.
+    /// Frees the slot that a pointer from a deque refers to. Returns the node, or `None` if a donee
+    /// owns it, and the cost in ticks: a compare-and-swap if the entry was shared.
     fn redeem<C>(&mut self, core: &mut Core<C>, place: u32) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -149,7 +150,8 @@ impl<N: Copy> Sharers<N> {
         if !entry.shared {
             return (Some(entry.node), 0);
         }
-        // Seen to be owned, it is left alone: a compare-and-swap would be in vain.
+        // The processor sees that the entry is owned, and makes no compare-and-swap, which would
+        // fail.
         if entry.owned {
             return (None, 0);
         }
@@ -157,7 +159,7 @@ impl<N: Copy> Sharers<N> {
         (Some(entry.node), core.costs.cas)
     }
 
-    /// Offers an entry, if the flag says so; the ticks that it costs.
+    /// Offers an entry, if the flag of the processor is set. Returns the cost in ticks.
     fn spread<C>(&mut self, core: &mut Core<C>, p: usize, entry: u32, now: u64) -> u32
     where
         C: Computation<Node = N>,
@@ -203,7 +205,7 @@ impl<N: Copy> Sharers<N> {
         cost
     }
 
-    /// Offers an entry to a processor. Returns `true` if that was idle.
+    /// Offers an entry to a processor. Returns `false` if that is busy or has an offer already.
     fn offer<C>(&mut self, core: &Core<C>, donor: usize, donee: usize, place: u32, now: u64) -> bool
     where
         C: Computation<Node = N>,
@@ -215,7 +217,8 @@ impl<N: Copy> Sharers<N> {
         true
     }
 
-    /// Points out an entry to another processor, to which that is news after the latency.
+    /// Marks an entry as shared and creates a pointer to it, which another processor can use after
+    /// the latency.
     fn point<C>(
         &mut self,
         core: &Core<C>,
@@ -237,8 +240,8 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Leaves a letter with whom a new entry has affinity to; the ticks that it costs. `None` if it
-    /// has none, and may be spread.
+    /// Sends a letter to the processor that a new entry has affinity to. Returns the cost in ticks;
+    /// `None` if there is no affinity or there are no mailboxes, so that the entry may be offered.
     fn mail<C>(&mut self, core: &mut Core<C>, p: usize, place: u32, now: u64) -> Option<u32>
     where
         C: Computation<Node = N>,
@@ -264,7 +267,8 @@ impl<N: Copy> Sharers<N> {
         Some(core.costs.donation)
     }
 
-    /// A processor stores a node; the ticks that it costs (Algorithm 14, lines 5 to 14).
+    /// Stores a node, and offers it or sends a letter (Algorithm 14, lines 5 to 14). Returns the
+    /// cost in ticks.
     pub(super) fn fork<C>(&mut self, core: &mut Core<C>, p: usize, node: N, now: u64) -> u32
     where
         C: Computation<Node = N>,
@@ -278,7 +282,8 @@ impl<N: Copy> Sharers<N> {
         cost
     }
 
-    /// Takes the newest node of the own deque, over all ghosts, and the ticks that it costs.
+    /// Pops the newest node of a processor's own deque, skipping ghosts. Returns it, and the cost
+    /// in ticks.
     pub(super) fn fetch<C>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -307,7 +312,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Counts a node that a processor executes, and whether the node has affinity to it.
+    /// Counts affinities: whether the node has one, and whether it is to processor `p`.
     fn note<C: Computation<Node = N>>(core: &mut Core<C>, p: usize, node: N) {
         if let Some(affinity) = core.computation.affinity(node) {
             core.tally.affinities += 1;
@@ -315,7 +320,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// An idle processor begins an iteration, whose effect is at its end.
+    /// Starts an iteration of an idle processor. It takes effect at its end.
     pub(super) fn seek<C: Computation<Node = N>>(
         &mut self,
         core: &mut Core<C>,
@@ -339,7 +344,8 @@ impl<N: Copy> Sharers<N> {
         core.act_at(p, there);
     }
 
-    /// An attempt to steal, and the ticks that it costs besides.
+    /// Makes an attempt to steal. Returns its result, and the cost in ticks beyond that of the
+    /// iteration.
     pub(super) fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Stolen<N>, u32)
     where
         C: Computation<Node = N>,
@@ -375,13 +381,13 @@ impl<N: Copy> Sharers<N> {
             }
             None => {
                 core.tally.ghosts += 1;
-                // For the heuristic, something was stolen (Algorithm 7, line 91).
+                // For the heuristic, a ghost counts as stolen (Algorithm 7, line 91).
                 (Stolen::Nothing(Outcome::Success), cost)
             }
         }
     }
 
-    /// A thief may change the flag of another processor.
+    /// Lets a thief update the flag of a random other processor.
     pub(super) fn update<C>(&mut self, core: &Core<C>, p: usize, outcome: Outcome, now: u64)
     where
         C: Computation<Node = N>,
@@ -396,12 +402,12 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// A processor has something to execute, and takes no offers.
+    /// Marks a processor as busy: it accepts no offers.
     pub(super) fn works(&mut self, p: usize) {
         self.processors[p].state = State::Working;
     }
 
-    /// A processor has nothing to execute.
+    /// Marks a processor as idle.
     pub(super) fn rests(&mut self, p: usize) {
         self.processors[p].state = State::Idle;
     }
@@ -411,17 +417,17 @@ impl<N: Copy> Sharers<N> {
         self.processors[p].reads
     }
 
-    /// The victim that a processor tries in this iteration, if it tries one.
+    /// Returns the victim that a processor tries in this iteration, if it tries one.
     pub(super) fn victim(&self, p: usize) -> Option<usize> {
         self.processors[p].victim.map(|victim| victim as usize)
     }
 
-    /// How many pointers are in a processor's deque, ghosts included.
+    /// Returns the number of pointers in the deque of a processor, including ghosts.
     pub(super) fn len(&self, p: usize) -> usize {
         self.processors[p].deque.len()
     }
 
-    /// From now on all give by this heuristic.
+    /// Sets the heuristic of all processors.
     pub(super) fn set_heuristic(&mut self, heuristic: Heuristic) {
         if self.policy.heuristic != heuristic {
             self.policy.heuristic = heuristic;

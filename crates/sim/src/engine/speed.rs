@@ -1,15 +1,16 @@
-//! Speeds: processors that differ, that change, and that are taken away and given back.
+//! Speeds of processors, which may differ, change over time, and be 0 while a processor is taken
+//! away.
 
 use serde::{Deserialize, Serialize};
 
 use super::wheel::NEVER;
 
-/// The speed of a processor that takes `Costs::node` ticks for a node.
+/// Nominal speed: that of a processor that takes `Costs::node` ticks for a node.
 pub const NOMINAL: u32 = 1000;
 
-/// How fast a processor is over time: constant from each change to the next, in thousandths of the
-/// [nominal](NOMINAL) speed. With speed 0 it is taken away: it stands still in the middle of
-/// whatever it does, and what it has in its pile can be stolen meanwhile.
+/// The speed of a processor over time: constant from each change to the next, in thousandths of the
+/// [nominal](NOMINAL) speed. A processor with speed 0 is taken away: it stops in the middle of its
+/// current operation, and the nodes in its queue can be stolen meanwhile.
 ///
 /// ```
 /// use locksley_sim::{NOMINAL, Speed};
@@ -28,20 +29,20 @@ pub const NOMINAL: u32 = 1000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speed {
-    /// From when on, and how fast. The first is from 0 on; each is later than the one before.
+    /// Times and the speeds from then on. The first time is 0; each is later than the one before.
     changes: Vec<(u64, u32)>,
-    /// After how many ticks all begins anew; 0 for never.
+    /// Number of ticks after which the changes repeat; 0 for never.
     period: u64,
 }
 
 impl Speed {
-    /// Always the same.
+    /// Creates a constant speed.
     pub fn constant(speed: u32) -> Speed {
         Speed::changing(&[(0, speed)])
     }
 
-    /// From each time on, another speed; before the first, nominal. Times that do not grow are left
-    /// out.
+    /// Creates a speed that changes at each of these times, and is nominal before the first. Times
+    /// that are not later than the one before are ignored.
     pub fn changing(changes: &[(u64, u32)]) -> Speed {
         let mut kept = vec![(0, NOMINAL)];
         for &(from, speed) in changes {
@@ -57,7 +58,8 @@ impl Speed {
         }
     }
 
-    /// The same, again and again; changes after the period are left out.
+    /// Creates a speed whose changes repeat with a period. Changes after the end of the period are
+    /// ignored.
     pub fn repeating(period: u64, changes: &[(u64, u32)]) -> Speed {
         let within: Vec<_> = changes
             .iter()
@@ -70,8 +72,8 @@ impl Speed {
         }
     }
 
-    /// When something is done that is begun at a time and costs so many ticks at nominal speed; the
-    /// largest number if never.
+    /// Returns the time at which an operation ends that starts at `from` and takes `cost` ticks at
+    /// nominal speed; `u64::MAX` if it never ends.
     pub fn after(&self, from: u64, cost: u64) -> u64 {
         let mut need = u128::from(cost) * u128::from(NOMINAL);
         let (mut now, mut base) = (from, 0);
@@ -82,7 +84,7 @@ impl Speed {
             }
             base = turns * self.period;
             now -= base;
-            // Whole periods at once; the rest is less than two.
+            // Skips whole periods at once; less than two are left.
             let periods = (need / whole).saturating_sub(1);
             need -= periods * whole;
             base = base.saturating_add((periods as u64).saturating_mul(self.period));
@@ -110,7 +112,7 @@ impl Speed {
         base.saturating_add(now)
     }
 
-    /// Where a piece ends.
+    /// Returns the end of a piece of constant speed.
     fn end(&self, piece: usize) -> u64 {
         let last = if self.period > 0 { self.period } else { NEVER };
         self.changes.get(piece + 1).map_or(last, |&(from, _)| from)
@@ -123,7 +125,7 @@ impl Speed {
             .sum()
     }
 
-    /// The speed at a time.
+    /// Returns the speed at a time.
     pub fn at(&self, time: u64) -> u32 {
         let time = if self.period > 0 {
             time % self.period
@@ -134,7 +136,7 @@ impl Speed {
         self.changes[piece].1
     }
 
-    /// The first time after this one at which the speed changes, if it ever does.
+    /// Returns the first change of the speed after a time, if there is one.
     pub fn next_change(&self, time: u64) -> Option<u64> {
         let (base, time) = match self.period {
             0 => (0, time),
@@ -154,7 +156,7 @@ impl Speed {
 pub struct Speeds(Vec<Speed>);
 
 impl Speeds {
-    /// All nominal.
+    /// Returns the nominal speed for all processors.
     ///
     /// ```
     /// use locksley_sim::{Speed, Speeds};
@@ -166,12 +168,12 @@ impl Speeds {
         Speeds::default()
     }
 
-    /// Those of the first processors; the list is repeated for the others.
+    /// Creates the speeds of the first processors; the list is repeated for the others.
     pub fn of(speeds: Vec<Speed>) -> Speeds {
         Speeds(speeds)
     }
 
-    /// The speed of a processor, unless all are nominal.
+    /// Returns the speed of a processor; `None` if all speeds are nominal.
     pub fn get(&self, processor: usize) -> Option<&Speed> {
         match self.0.len() {
             0 => None,
@@ -179,7 +181,7 @@ impl Speeds {
         }
     }
 
-    /// When a processor is done with something.
+    /// Returns the time at which an operation of a processor ends. See [`Speed::after`].
     #[inline]
     pub(crate) fn after(&self, processor: usize, from: u64, cost: u64) -> u64 {
         if self.0.is_empty() {
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
     use crate::CounterRng;
 
-    /// What a processor has done by a time, one tick after the other.
+    /// Sums up the work of a processor, tick by tick.
     fn done(speed: &Speed, from: u64, to: u64) -> u64 {
         (from..to).map(|time| u64::from(speed.at(time))).sum()
     }

@@ -1,23 +1,24 @@
 //! Work stealing as events: LFWS (thesis, Algorithm 1), CFLFWS (Algorithms 2, 10 and 11) and WSSPD
 //! (Algorithm 8).
 //!
-//! A busy processor completes one node after another; an idle one makes one attempt after another.
-//! Both are events, but almost none of a busy processor's are looked at when they happen:
+//! A busy processor completes one node after another, an idle one makes one attempt after another.
+//! Both are events, but most events of busy processors are not simulated at their time:
 //!
-//! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from
-//! which no thief steals, meets no other processor before it has completed its own node and all
-//! that x1 .. xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the
-//! processor can meet its thieves lie above all that is in its pile (the structural lemma, thesis
-//! 4.3), and it gets there, or runs out of work, only when the pile is empty.
+//! **Lemma.** In a nested computation, a busy processor whose queue holds nodes x1 .. xk, and from
+//! which no thief steals, interacts with no other processor before it has completed its own node
+//! and all that x1 .. xk lead to. *Proof.* Nodes are stolen from the top. So the joins that the
+//! processor shares with its thieves lie above all nodes in its queue (the structural lemma, thesis
+//! 4.3), and the processor reaches them, or runs out of work, only when the queue is empty.
 //!
-//! So a processor needs no event before the sum of what its nodes lead to *at least*
-//! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the
-//! time is up, it catches up in one loop over its own data. The outcome is the same, bit for bit,
-//! as if every node were an event ([`Pacing::Eager`]); a test says so.
+//! [`Computation::at_least`] is a lower bound on the number of nodes that a node leads to. A
+//! processor needs no event before it has executed the sum of these bounds over its nodes. Until
+//! then it is not advanced; when a thief tries to steal from it, or the time is up, it catches up
+//! in one loop over its own data. The outcome is the same, bit for bit, as if every node were an
+//! event ([`Pacing::Eager`]); a test checks this.
 //!
-//! Events of one tick happen in this order: completions, by the processors' numbers; then attempts,
-//! by the thieves' numbers from a place on that is drawn for each tick, so that no thief is always
-//! first.
+//! Events of one tick happen in this order: completions, in the order of the processors' numbers;
+//! then attempts, in cyclic order of the thieves' numbers from a position that is drawn for each
+//! tick, so that no thief is always first.
 
 use locksley_policy::{Balancer, Memory, Mixed, Nest, Outcome, Seeker, Victims};
 
@@ -36,36 +37,36 @@ const THIEF: u32 = 1 << 31;
 /// The victim of a thief that makes no attempt.
 const NONE: u32 = u32::MAX;
 
-/// When a busy processor is looked at.
+/// Times at which a busy processor is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pacing {
     /// Whenever it completes a node.
     Eager,
-    /// When it may meet another processor.
+    /// When it may interact with another processor.
     Lazy,
 }
 
-/// One processor: a cache line, if a node is a word.
+/// A processor. It fits into a cache line if a node is a word.
 #[repr(align(64))]
 struct Processor<N, P> {
-    /// What it is executing, if it is busy.
+    /// The node that it executes, if it is busy.
     node: N,
-    /// When that is completed.
+    /// Time at which that node is completed.
     clock: u64,
-    /// When it is to be looked at; events of other times are void.
+    /// Time at which it is to be advanced; events of other times are void.
     due: u64,
-    /// A thief has got something from it: until when attempts of others fail.
+    /// Time until which attempts of thieves fail because another thief has just stolen from it.
     contended: u64,
     pile: P,
 }
 
-/// What became of a processor that was run.
+/// State of a processor after it has been advanced.
 enum Run {
     /// It is busy.
     On,
-    /// It has nothing to do, from this time on.
+    /// It is idle from this time on.
     Idle(u64),
-    /// It has executed the sink.
+    /// It has executed the sink at this time.
     End(u64),
 }
 
@@ -78,19 +79,19 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     topology: Option<&'a Topology>,
     nest: Nest,
     victims: Victims,
-    /// What the user has put in the place of these, one for each processor.
+    /// User-defined balancers, which replace `victims`; empty if there are none.
     own: Vec<Mixed<Box<dyn Balancer + Send>>>,
     seed: u64,
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
-    /// Who may have a pile that is not empty, so that thieves need not look at the others at all.
-    /// One that a thief has just emptied stays here until the tick is over: another thief that
-    /// tries it is aborted.
+    /// Processors whose queue may not be empty. Thieves need not look at the others. A processor
+    /// whose queue a thief has just emptied stays in the set until the tick is over: other thieves
+    /// that try it are aborted.
     rich: Bits,
     emptied: Vec<u32>,
-    /// Whom each thief is trying.
+    /// For each thief, the victim of its current attempt.
     trying: Vec<u32>,
-    /// What each thief remembers, if its policy wants to know.
+    /// Memory of each thief, if its policy uses it.
     memories: Vec<Memory>,
     wheel: Wheel,
     tally: Tally,
@@ -117,7 +118,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         let own = own.map_or(Vec::new(), |own| own.make(count));
         let remembers = matches!(victims, Victims::StealBack { .. } | Victims::Sticky { .. });
         let remembers = remembers || !own.is_empty();
-        // A user's own may look at the loads.
+        // User-defined balancers may look at the loads.
         let lazy = C::NESTED && !victims.looks_at_loads() && own.is_empty();
         Stealing {
             computation,
@@ -141,7 +142,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
     }
 
-    /// Runs until the sink is executed; `None` if that never happens.
+    /// Runs until the sink is executed. Returns `None` if no events are left before that.
     pub(crate) fn run(mut self) -> Option<Finish> {
         let root = self.processors[0].node;
         self.assign(0, root, 0);
@@ -169,7 +170,8 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         None
     }
 
-    /// The time has come to look at a busy processor. If it has executed the sink: when.
+    /// Advances a busy processor whose event is due. Returns the makespan if it has executed the
+    /// sink.
     #[inline]
     fn look_at(&mut self, p: usize, now: u64) -> Option<u64> {
         if self.processors[p].due != now {
@@ -196,7 +198,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
     }
 
-    /// Lets a processor complete all nodes up to and including this time.
+    /// Lets a processor complete all nodes that end at `until` or before.
     #[inline]
     fn run_until(&mut self, p: usize, until: u64) -> Run {
         let count = self.processors.len();
@@ -236,7 +238,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         run
     }
 
-    /// When a busy processor must be looked at next, if no thief steals from it.
+    /// Returns the time at which a busy processor must be advanced next if no thief steals from it.
     fn next_look(&self, p: usize) -> u64 {
         let Processor {
             node, clock, pile, ..
@@ -244,7 +246,8 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         if self.pacing == Pacing::Eager {
             return *clock;
         }
-        // What is in the pile was forked by this processor, so that it comes to their joins last.
+        // This processor forked the nodes in its queue, so it executes their joins too, where they
+        // are paired.
         let waiting = pile
             .nodes()
             .iter()
@@ -254,7 +257,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             .after(p, *clock, nodes.saturating_mul(u64::from(self.costs.node)))
     }
 
-    /// Sets when a busy processor is looked at next.
+    /// Schedules the next event of a busy processor.
     #[inline]
     fn look_again(&mut self, p: usize) {
         let due = self.next_look(p);
@@ -263,7 +266,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.rich.set(p, self.may_be_rich(p));
     }
 
-    /// Returns `true` if a busy processor may have something to steal before it is looked at again.
+    /// Returns `true` if a busy processor may have nodes to steal before its next event.
     #[inline]
     fn may_be_rich(&self, p: usize) -> bool {
         let Processor {
@@ -272,7 +275,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         due > clock || !pile.nodes().is_empty()
     }
 
-    /// Gives an idle processor a node to execute from a time on.
+    /// Assigns a node to an idle processor, which executes it from a time on.
     fn assign(&mut self, p: usize, node: C::Node, from: u64) {
         let count = self.processors.len();
         let cost = self.costs.of_node(self.computation, node, p, count);
@@ -285,7 +288,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.look_again(p);
     }
 
-    /// An idle processor begins an attempt, which is made at its end.
+    /// Starts an attempt of an idle processor. It takes effect at its end.
     #[inline]
     fn seek(&mut self, thief: usize, from: u64) {
         let victim = self.choose(thief, from);
@@ -319,7 +322,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
     }
 
-    /// An attempt is made.
+    /// Performs the attempt of a thief.
     #[inline]
     fn attempt(&mut self, thief: usize, now: u64) {
         self.tally.idle_iterations += 1;
@@ -385,7 +388,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.assign(thief, node, back);
     }
 
-    /// What came of an attempt is remembered.
+    /// Tells the policy the outcome of an attempt.
     fn tried(&mut self, thief: usize, victim: usize, outcome: Outcome) {
         self.memories[thief].tried(victim, outcome);
         if let Some(own) = self.own.get_mut(thief) {
@@ -393,7 +396,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
     }
 
-    /// After an attempt that got nothing, the next.
+    /// Starts the next attempt after one that failed.
     #[inline]
     fn failed(&mut self, thief: usize, victim: usize, outcome: Outcome, now: u64, cas: u32) {
         if !self.memories.is_empty() {
@@ -404,7 +407,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.seek(thief, back);
     }
 
-    /// When an answer that a victim gives at a time reaches the thief.
+    /// Returns the time at which an answer of the victim reaches the thief.
     #[inline]
     fn back(&self, thief: usize, victim: usize, from: u64) -> u64 {
         let latency = self
@@ -413,7 +416,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         from.saturating_add(u64::from(latency))
     }
 
-    /// The tick is over: who was emptied in it is not rich any more.
+    /// Removes processors that were emptied in this tick from `rich`, at the end of the tick.
     fn forget_emptied(&mut self) {
         while let Some(victim) = self.emptied.pop() {
             let victim = victim as usize;
@@ -421,7 +424,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
     }
 
-    /// Notes the load of all processors.
+    /// Samples the loads of all processors.
     fn sample(&mut self) {
         let at = self.sampler.next_sample();
         for p in 0..self.processors.len() {

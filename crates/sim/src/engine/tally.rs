@@ -1,8 +1,8 @@
-//! What is counted.
+//! Counters of a simulation.
 
 use serde::{Deserialize, Serialize};
 
-/// What happened in a simulation, counted over all processors.
+/// Number of occurrences of each event in a simulation, over all processors.
 ///
 /// ```
 /// use locksley_sim::Tally;
@@ -14,34 +14,34 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// Nodes executed.
     pub executed: u64,
-    /// Iterations without a node to execute.
+    /// Iterations of processors without a node to execute.
     pub idle_iterations: u64,
-    /// Attempts to steal that got something.
+    /// Attempts to steal that succeeded.
     pub stolen: u64,
-    /// Attempts that found nothing.
+    /// Attempts to steal that found no work.
     pub empty: u64,
-    /// Attempts that lost to another processor.
+    /// Attempts to steal that failed because another processor was stealing.
     pub aborted: u64,
-    /// Attempts that found only private work (semi-private deques).
+    /// Attempts to steal that found only private work (semi-private and split deques).
     pub private: u64,
-    /// Opportunities to steal that were not taken (theta_r).
+    /// Opportunities to steal that were skipped (theta_r).
     pub skipped: u64,
-    /// Attempts that got a pointer to what a donee had already taken.
+    /// Attempts to steal that got a pointer to a node that a donee had already taken.
     pub ghosts: u64,
-    /// The same, by the owner itself.
+    /// Pops of an owner that got such a pointer.
     pub ghost_pops: u64,
-    /// Items that steals moved: more than steals where several are taken at once.
+    /// Items moved by steals: more than the number of steals if several items are taken at once.
     pub items_stolen: u64,
     /// Items offered, dealt or sent to another processor.
     pub offered: u64,
-    /// Offers accepted, by letter or not; of what is dealt or sent, all that was taken out by the
-    /// receiver.
+    /// Items received: accepted offers and letters, and items that were taken out of a buffer of
+    /// dealing or have arrived from a sender.
     pub donated: u64,
-    /// Attempts to give that found no fit processor.
+    /// Attempts to give that found no suitable processor.
     pub refused: u64,
-    /// Opportunities to give that were not taken (theta_s).
+    /// Opportunities to give that were skipped (theta_s).
     pub kept: u64,
-    /// Items made public on demand (semi-private deques).
+    /// Items exposed on request (semi-private and split deques).
     pub exposed: u64,
     /// Items that were executed by the processor that they have affinity to.
     pub affinity_hits: u64,
@@ -53,22 +53,22 @@ pub struct Tally {
     /// Changes between stealing, stealing half and sharing (`auto`).
     #[serde(default)]
     pub shifts: u64,
-    /// Barriers of thieves that interrupt others (`asymmetric`, `split`).
+    /// Barriers of thieves that interrupt other processors (`asymmetric`, `split`).
     #[serde(default)]
     pub barriers: u64,
-    /// Processors that they have interrupted.
+    /// Interrupts of processors by such barriers.
     #[serde(default)]
     pub interrupts: u64,
     /// Compare-and-swaps.
     pub cas: u64,
     /// Fences.
     pub fences: u64,
-    /// Looks at a processor's load, or into a buffer.
+    /// Reads of a processor's load, and looks into a buffer.
     pub probes: u64,
 }
 
 impl Tally {
-    /// Attempts to steal.
+    /// Returns the number of attempts to steal.
     pub fn attempts(&self) -> u64 {
         self.stolen + self.empty + self.aborted + self.private + self.ghosts
     }

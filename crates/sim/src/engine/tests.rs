@@ -3,7 +3,7 @@ use crate::dag::{Dag, Visitor};
 
 mod policies;
 
-/// Every scheduler, with each of its policies.
+/// Schedulers, with each of their policies.
 const STRATEGIES: [&str; 28] = [
     "lock-free",
     "semi-private",
@@ -35,7 +35,7 @@ const STRATEGIES: [&str; 28] = [
     "greedy",
 ];
 
-/// The first ones are those that may be left behind.
+/// The number of strategies, at the start of the list, that support lazy pacing.
 const LAZY: usize = 6;
 
 const NESTED: [&str; 8] = [
@@ -70,7 +70,7 @@ fn run(dag: &str, setup: &Setup, pacing: Pacing) -> Report {
     dag.build(Run(setup, pacing)).unwrap()
 }
 
-/// Machines: that of the thesis, a costly and wide one, one whose processors change.
+/// Returns the machine of the thesis, one with costs and latencies, and one whose speeds change.
 fn machines(processors: usize, strategy: &str) -> [Setup; 3] {
     let plain = Setup {
         sample: 7,
@@ -208,7 +208,8 @@ fn seeds_matter_and_nothing_else_does() {
 
 #[test]
 fn messages_take_their_time() {
-    // A steal there and back: nothing can be executed elsewhere before.
+    // The second processor cannot execute a node before a request and its answer have crossed the
+    // network.
     for latency in [0, 100] {
         let setup = Setup {
             topology: Topology::cluster(1, 0, latency),
@@ -276,7 +277,7 @@ fn what_is_private_is_cheap() {
 
 #[test]
 fn who_is_taken_away_is_robbed_meanwhile() {
-    // The first processor has everything, and is gone after 100 ticks for 10,000.
+    // The first processor has all the work, and is taken away after 100 ticks for 10,000 ticks.
     let gone = Speed::changing(&[(100, 0), (10_100, NOMINAL)]);
     let setup = Setup {
         speeds: Speeds::of(vec![

@@ -1,10 +1,10 @@
-//! Who is near whom, and how long a message takes.
+//! Distances between processors, and latencies of messages.
 
 use locksley_policy::{Nest, Source, View};
 use serde::{Deserialize, Serialize};
 
-/// Processors in nested groups of equal sizes, and the ticks that a message takes from one to
-/// another, by the smallest group that both are in.
+/// Nested groups of processors of equal sizes. The latency of a message depends on the smallest
+/// group that contains both processors.
 ///
 /// ```
 /// use locksley_sim::Topology;
@@ -19,20 +19,20 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// Sizes of groups, the smallest first, and the latency within.
+    /// Sizes of the groups, the smallest first, and the latencies within.
     groups: Vec<(u32, u32)>,
     beyond: u32,
 }
 
 impl Topology {
-    /// All processors are equally near, and messages take no time.
+    /// Creates a topology in which all processors are equally near, and messages take no time.
     pub fn flat() -> Topology {
         Topology::default()
     }
 
-    /// Groups of these sizes, each with the latency between two that are in the same group and in
-    /// no smaller one; the smallest group first. A group that is not a multiple of the one before
-    /// is left out, as are those beyond [`Nest::MOST`].
+    /// Creates nested groups. Each entry has the size of a group and the latency between two
+    /// processors for which it is the smallest common group; the smallest group comes first. Sizes
+    /// that are not a multiple of the one before are ignored, as are groups beyond [`Nest::MOST`].
     pub fn nested(groups: &[(u32, u32)], beyond: u32) -> Topology {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         for &(size, latency) in groups {
@@ -47,18 +47,18 @@ impl Topology {
         }
     }
 
-    /// Sockets of so many cores: nothing within, `latency` from one to another.
+    /// Creates sockets of `cores` cores: no latency within a socket, `latency` between sockets.
     pub fn sockets(cores: u32, latency: u32) -> Topology {
         Topology::nested(&[(cores, 0)], latency)
     }
 
-    /// A cluster of two levels: hosts of so many cores, `near` within a host and `far` across the
-    /// network.
+    /// Creates a cluster of two levels: hosts of `cores` cores, latency `near` within a host and
+    /// `far` across the network.
     pub fn cluster(cores: u32, near: u32, far: u32) -> Topology {
         Topology::nested(&[(cores, near)], far)
     }
 
-    /// The ticks that a message takes, one way.
+    /// Returns the latency of a message in ticks, one way.
     pub fn latency(&self, from: usize, to: usize) -> u32 {
         let group = |&&(size, _): &&(u32, u32)| from / size as usize == to / size as usize;
         self.groups
@@ -67,23 +67,23 @@ impl Topology {
             .map_or(self.beyond, |&(_, latency)| latency)
     }
 
-    /// The groups, as policies see them.
+    /// Returns the groups for policies.
     pub(crate) fn nest(&self) -> Nest {
         let sizes: Vec<u32> = self.groups.iter().map(|&(size, _)| size).collect();
         Nest::new(&sizes)
     }
 
-    /// Returns `true` if messages take no time at all.
+    /// Returns `true` if all latencies are 0.
     pub(crate) fn is_instant(&self) -> bool {
         self.beyond == 0 && self.groups.iter().all(|&(_, latency)| latency == 0)
     }
 }
 
-/// What policies see of the simulated processors.
+/// View of the simulated processors for policies.
 pub(crate) struct Seen<'a, L> {
     pub(crate) count: usize,
     pub(crate) nest: &'a Nest,
-    /// The load of a processor, and whether it is idle.
+    /// Returns the load of a processor, and whether it is idle.
     pub(crate) look: L,
 }
 

@@ -1,14 +1,15 @@
-//! The queue of events: a hierarchical timing wheel.
+//! The event queue: a hierarchical timing wheel.
 //!
-//! A level has 64 slots. Level 0 holds what is due within the 64 ticks around now, a slot for each
-//! tick; a slot of level n stands for 64^n ticks. An event goes to the level of the highest digit,
-//! in base 64, in which its time differs from now, so whatever is on a lower level is due before
-//! whatever is on a higher one. When a level is empty, the next slot of the level above is poured
-//! into it. An event is poured at most once per level, and levels know their full slots by a bit
-//! map: no operation depends on how many events there are.
+//! A level has 64 slots. Level 0 holds the events of the 64 ticks around the current time, one slot
+//! for each tick; a slot of level n stands for 64^n ticks. An event goes to the level of the
+//! highest digit, in base 64, in which its time differs from the current time. So all events on a
+//! lower level are due before all events on a higher level. When a level is empty, the next slot of
+//! the level above is moved into it. An event is moved at most once per level, and a bit map marks
+//! the non-empty slots of a level, so the cost of an operation does not depend on the number of
+//! events.
 //!
-//! Events of the same tick come out in the order of their keys, whatever the order in which they
-//! went in. That makes a simulation's outcome a function of its input.
+//! Events of the same tick are returned in the order of their keys, not of their insertion. So the
+//! outcome of a simulation is a function of its input.
 
 const SLOTS: usize = 64;
 const DIGIT: u32 = SLOTS.trailing_zeros();
@@ -16,18 +17,18 @@ const DIGIT: u32 = SLOTS.trailing_zeros();
 /// Enough digits for 64 bits.
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
-/// The time of what never happens.
+/// The time of events that never happen.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Events: each a time and a key.
+/// A queue of events, each with a time and a key.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     now: u64,
-    /// The keys that are due at each of the ticks around now.
+    /// Keys of level 0, by slot.
     near: Vec<Vec<u32>>,
-    /// Times and keys of level 1 and above.
+    /// Times and keys of level 1 and above, by level and slot.
     far: Vec<Vec<(u64, u32)>>,
-    /// Which slots of each level are not empty.
+    /// For each level, a bit map of the slots that are not empty.
     full: [u64; LEVELS],
 }
 
@@ -41,7 +42,7 @@ impl Wheel {
         }
     }
 
-    /// Adds an event, which is not in the past. One that [never](NEVER) happens is left out.
+    /// Adds an event, which must not be in the past. Ignores events at [`NEVER`].
     #[inline]
     pub(crate) fn push(&mut self, time: u64, key: u32) {
         debug_assert!(time >= self.now);
@@ -62,8 +63,8 @@ impl Wheel {
         self.full[level as usize] |= 1 << slot;
     }
 
-    /// Takes all events of the next tick that has any, in the order of their keys, and tells the
-    /// tick. What was in the list is lost.
+    /// Removes all events of the next tick that has any, and replaces the contents of `keys` by
+    /// their keys in order. Returns the tick.
     pub(crate) fn next(&mut self, keys: &mut Vec<u32>) -> Option<u64> {
         keys.clear();
         while self.full[0] == 0 {
@@ -73,12 +74,12 @@ impl Wheel {
         self.full[0] &= !(1 << slot);
         self.now = self.now & !(SLOTS as u64 - 1) | slot as u64;
         std::mem::swap(keys, &mut self.near[slot]);
-        // The keys are a few runs that are in order: this sort makes use of that.
+        // The keys are a few sorted runs, which this sort exploits.
         keys.sort();
         Some(self.now)
     }
 
-    /// Pours the next slot of the lowest level that has any into the levels below.
+    /// Moves the events of the next slot, of the lowest level that has any, to the levels below.
     fn pour(&mut self) -> Option<()> {
         let level = (1..LEVELS).find(|&level| self.full[level] != 0)?;
         let slot = self.full[level].trailing_zeros() as usize;

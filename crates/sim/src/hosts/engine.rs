@@ -1,4 +1,4 @@
-//! Events: what workers do, and messages.
+//! The events of workers and messages.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,14 +11,14 @@ use super::host::{Host, Task};
 use super::tree::Subtree;
 use super::{Cluster, HostsError, Lost, Outcome};
 
-/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around
-/// it.
+/// Size of a node in a message: 20 bytes of state, its depth, and its share of the encoding of its
+/// task.
 const NODE_BYTES: u64 = 28;
 
-/// What a message takes besides.
+/// Size of a message without nodes.
 const HEAD_BYTES: u64 = 64;
 
-/// What a rank may see of the others: who is in its rack.
+/// View of a rank on the others: which of them are in its rack.
 struct Racks {
     hosts: usize,
     nest: Nest,
@@ -47,15 +47,15 @@ type Letter = (u32, Message<Vec<Task>>);
 enum Kind {
     /// A message arrives.
     Arrival(Box<Letter>),
-    /// The process reads a message, or looks at its tasks.
+    /// The process reads a message, or checks its tasks.
     Talk,
-    /// The rank wanted to be woken.
+    /// The rank has asked to be woken.
     Wake,
 }
 
 struct Event {
     time: u64,
-    /// What was planned first happens first.
+    /// Sequence number, which orders events of the same time by when they were planned.
     number: u64,
     host: u32,
     kind: Kind,
@@ -76,7 +76,7 @@ impl PartialOrd for Event {
 }
 
 impl Ord for Event {
-    /// The earliest is the greatest, as the heap wants it.
+    /// The earliest event is the greatest, since the heap is a max-heap.
     fn cmp(&self, other: &Event) -> Ordering {
         (other.time, other.number).cmp(&(self.time, self.number))
     }
@@ -86,11 +86,11 @@ struct Process {
     host: Host,
     rank: Rank<Racks>,
     inbox: VecDeque<Letter>,
-    /// Until then it handles a message.
+    /// Time until which it handles messages.
     occupied: u64,
-    /// It will talk.
+    /// Set if a `Talk` event is planned.
     talks: bool,
-    /// When the rank wants to be woken.
+    /// Time at which the rank has asked to be woken.
     wake: u64,
     left: bool,
 }
@@ -99,24 +99,23 @@ struct Engine<'a> {
     cluster: &'a Cluster,
     racks: Nest,
     processes: Vec<Process>,
-    /// What processes do.
+    /// Events of processes.
     events: BinaryHeap<Event>,
-    /// What workers do.
+    /// Next events of the workers of each host.
     queue: EventQueue,
     planned: u64,
     here: usize,
     messages: u64,
     bytes: u64,
-    /// Kept, so that it need not be allocated again.
+    /// Buffer for outgoing messages, kept to reuse its allocation.
     out: Vec<(usize, Message<Vec<Task>>)>,
 }
 
-/// Simulates a cluster from the first task to the moment when every host knows that there are no
-/// more.
+/// Simulates a cluster from the first task until every host knows that all work is done.
 ///
 /// # Errors
 ///
-/// If a number makes no sense, or the protocol gives up.
+/// Returns an error if a parameter is out of range, or if the protocol gives up.
 ///
 /// ```
 /// use locksley_policy::Lifelines;
@@ -207,14 +206,14 @@ impl<'a> Engine<'a> {
                 process.talks = false;
                 self.talk(me, now)?;
             }
-            // If it was woken otherwise, it has named another time.
+            // Events of other times are void: the rank has asked for another time since.
             Kind::Wake if process.wake == now => self.notice(me, now),
             Kind::Wake => {}
         }
         Ok(())
     }
 
-    /// Something happens to a host's workers.
+    /// Performs the next event of a host's workers.
     fn work(&mut self, me: usize, now: u64) {
         self.processes[me].host.happen(now);
         self.queue
@@ -222,14 +221,14 @@ impl<'a> Engine<'a> {
         self.look(me, now);
     }
 
-    /// Workers take what has come.
+    /// Lets idle workers take tasks.
     fn dispatch(&mut self, me: usize, now: u64) {
         self.processes[me].host.dispatch(now);
         self.queue
             .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
     }
 
-    /// The process notices what its workers have come to, if that is of interest.
+    /// Plans a `Talk` event if the state of the workers is of interest to the rank.
     fn look(&mut self, me: usize, now: u64) {
         let Process { host, rank, .. } = &self.processes[me];
         let gives = rank.gives_surplus() && self.cluster.protocol.share(host.surplus(), 1) > 0;
@@ -238,7 +237,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The process talks as soon as it has time.
+    /// Plans a `Talk` event as soon as the process is not occupied, unless one is planned.
     fn notice(&mut self, me: usize, now: u64) {
         let process = &mut self.processes[me];
         if !process.talks && !process.left {
@@ -248,7 +247,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Reads one message, does what is due, and sends what is to be sent.
+    /// Reads one message, lets the rank act, and sends its messages.
     fn talk(&mut self, me: usize, now: u64) -> Result<(), HostsError> {
         let trouble = |trouble| HostsError::Trouble { host: me, trouble };
         let process = &mut self.processes[me];

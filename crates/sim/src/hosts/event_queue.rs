@@ -1,16 +1,17 @@
-//! When each host has something to do: a heap in which an entry can be moved.
+//! The next event of each host: a heap whose keys can be changed.
 
-/// For each host a time; the earliest is at hand. Of equal times the lower number comes first.
+/// A priority queue with one entry for each host, ordered by time. Of equal times the lower host
+/// number comes first.
 pub(super) struct EventQueue {
     time: Vec<u64>,
     /// Hosts, as a binary heap.
     heap: Vec<u32>,
-    /// For each host its place in the heap.
+    /// For each host, its position in the heap.
     place: Vec<u32>,
 }
 
 impl EventQueue {
-    /// So many hosts, all of which have nothing to do, ever.
+    /// Creates a queue in which no host has an event.
     pub(super) fn new(hosts: usize) -> EventQueue {
         EventQueue {
             time: vec![u64::MAX; hosts],
@@ -19,13 +20,13 @@ impl EventQueue {
         }
     }
 
-    /// Who is next, and when.
+    /// Returns the earliest time, and its host.
     pub(super) fn first(&self) -> (u64, usize) {
         let host = self.heap[0] as usize;
         (self.time[host], host)
     }
 
-    /// A host has something to do at another time.
+    /// Sets the time of a host.
     pub(super) fn set(&mut self, host: usize, time: u64) {
         let before = std::mem::replace(&mut self.time[host], time);
         if time < before {

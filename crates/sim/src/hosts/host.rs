@@ -1,9 +1,10 @@
-//! A host: its workers, and the tasks that wait there. What `locksley_cluster::Local` is with the
-//! program `uts`.
+//! A host: its workers, and the tasks that wait there. It models `locksley_cluster::Local` running
+//! the program `uts`.
 //!
-//! A task is a stack of subtrees. A worker runs it depth first; every so many nodes it looks
-//! whether tasks are wanted, and if so makes every second subtree of its stack a task of its own.
-//! Between these moments nothing happens, so a task costs few events, whatever its size.
+//! A task is a stack of subtrees. A worker runs it depth first. Every `grain` nodes it checks
+//! whether tasks are wanted, and if so turns every second subtree of its stack into a new task.
+//! Checks that would find no demand are not simulated, so a task costs few events, whatever its
+//! size.
 
 use std::collections::VecDeque;
 
@@ -13,30 +14,30 @@ use locksley_policy::rank::Store;
 use super::Cluster;
 use super::tree::Subtree;
 
-/// Subtrees, those that are nearest to the root first.
+/// Subtrees, ordered from the root: the nearest come first.
 pub(super) type Task = Vec<Subtree>;
 
 struct Running {
     stack: Task,
-    /// When it had `left` nodes to go.
+    /// Time at which it had `left` nodes to execute.
     since: u64,
     left: u64,
 }
 
-/// One core.
+/// A worker, which has a core of its own.
 #[derive(Default)]
 struct Worker {
     running: Option<Running>,
-    /// If it runs something: when it looks whether tasks are wanted, or ends.
+    /// If it runs a task, time at which it checks whether tasks are wanted, or ends the task.
     due: u64,
-    /// Which of the two.
+    /// Set if it checks then, clear if it ends the task.
     looks: bool,
     first: Option<u64>,
     last: u64,
     nodes: u64,
 }
 
-/// When a worker had its first task, when it ended its last, and for how long it worked.
+/// Start of a worker's first task, end of its last, and the time for which it worked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shift {
     pub(super) first: Option<u64>,
@@ -45,15 +46,15 @@ pub(super) struct Shift {
 }
 
 pub(super) struct Host {
-    /// Tasks that wait, the oldest first.
+    /// Waiting tasks, the oldest first.
     line: VecDeque<Task>,
     workers: Vec<Worker>,
     idle: usize,
-    /// Tasks are wanted while fewer wait.
+    /// Number of waiting tasks below which tasks are wanted.
     appetite: usize,
-    /// A worker looks after so many nodes whether they are.
+    /// Number of nodes between two checks of a worker.
     grain: u64,
-    /// What a node takes.
+    /// Time per node.
     node: u64,
     random: Random,
 }
@@ -71,19 +72,19 @@ impl Host {
         }
     }
 
-    /// Work from outside.
+    /// Adds a task from outside.
     pub(super) fn submit(&mut self, task: Task) {
         self.line.push_back(task);
     }
 
-    /// When a worker does something next.
+    /// Returns the time of the next event of a worker.
     pub(super) fn next(&self) -> Option<u64> {
         let busy = self.workers.iter().filter(|one| one.running.is_some());
         busy.map(|worker| worker.due).min()
     }
 
-    /// Idle workers take what waits, the newest first; and if too little waits then, some of those
-    /// that run look at their stacks.
+    /// Assigns waiting tasks to idle workers, the newest first. If too few tasks wait then,
+    /// schedules checks of some running workers.
     pub(super) fn dispatch(&mut self, now: u64) {
         while self.idle > 0 {
             let Some(stack) = self.line.pop_back() else {
@@ -107,8 +108,8 @@ impl Host {
         }
     }
 
-    /// So many of those that run will see that tasks are wanted when they look next. The others
-    /// would come too late.
+    /// Schedules the next check of as many running workers as tasks are missing. The checks of the
+    /// others need no event, as they would find enough tasks.
     fn want(&mut self, now: u64, missing: usize) {
         let pause = self.grain * self.node;
         let looking = self.workers.iter().filter(|worker| worker.looks).count();
@@ -125,7 +126,7 @@ impl Host {
         }
     }
 
-    /// What is due happens.
+    /// Performs all events that are due.
     pub(super) fn happen(&mut self, now: u64) {
         for place in 0..self.workers.len() {
             let worker = &self.workers[place];
@@ -170,7 +171,7 @@ impl Host {
         worker.due = running.since + running.left * self.node;
     }
 
-    /// What the workers did.
+    /// Returns the shifts of all workers.
     pub(super) fn shifts(&self) -> impl Iterator<Item = Shift> + '_ {
         self.workers.iter().map(|worker| Shift {
             first: worker.first,
@@ -180,8 +181,8 @@ impl Host {
     }
 }
 
-/// Takes every second subtree out of a stack, but not the newest: about half of the work, since
-/// siblings lie side by side.
+/// Takes every second subtree out of a stack, but not the newest. That is about half of the work,
+/// since siblings are adjacent.
 fn halve(stack: &mut Task) -> Task {
     let newest = stack.len() % 2;
     let mut given = Vec::with_capacity(stack.len() / 2);
@@ -197,8 +198,8 @@ fn halve(stack: &mut Task) -> Task {
     given
 }
 
-/// Goes on by so many nodes, depth first, and unfolds what is under way until less than a grain is
-/// left of it.
+/// Executes `done` nodes depth first, and unfolds the current subtree until at most a grain is left
+/// of it.
 fn advance(stack: &mut Task, mut done: u64, grain: u64, random: &mut Random) {
     while let Some(&top) = stack.last() {
         if top.nodes <= done {
@@ -210,7 +211,7 @@ fn advance(stack: &mut Task, mut done: u64, grain: u64, random: &mut Random) {
             stack.pop();
             top.unfold(random, stack);
             match (done, stack.last_mut()) {
-                // The root has not been visited yet, and will be with its last child.
+                // The root of the subtree has not been visited. It is counted with its last child.
                 (0, Some(last)) => last.nodes += 1,
                 _ => done -= 1,
             }
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    /// A worker that runs a large task feeds the others.
+    /// Tests that a worker with a large task supplies the others.
     #[test]
     fn workers_of_a_host_share() {
         let mut host = Host::new(&Cluster::new(1, 4, 1), 0, Random::new(4, 0));

@@ -1,7 +1,7 @@
-//! Hosts: the protocol between processes, to ten thousand of them.
+//! Hosts: the protocol between processes, on up to ten thousand hosts.
 //!
-//! Every host runs the very state machine that runs on MPI, [`locksley_policy::rank::Rank`]; its
-//! workers, its tasks and the network around it are simulated, in events:
+//! Every host runs the state machine that runs on MPI, [`locksley_policy::rank::Rank`]. Its
+//! workers, its tasks and the network are simulated by events:
 //!
 //! ```text
 //!    host                                                         network
@@ -15,13 +15,13 @@
 //!   +------------------------------------------------------+
 //! ```
 //!
-//! The program is an unbalanced tree search whose tree has the law of T1L and T1XL (module `tree`),
-//! and as many nodes as one likes: a subtree knows its size and unfolds where a thief asks for a
-//! part of it. So a run with 10^12 nodes has events only for messages and tasks.
+//! The program is an unbalanced tree search. The tree has the distribution of T1L and T1XL (module
+//! `tree`) and any number of nodes: a subtree knows its size, and unfolds only when a thief asks
+//! for a part of it. So a run with 10^12 nodes has events only for messages and tasks.
 //!
-//! What is lost, and why, is told apart ([`Lost`]): workers are idle until work has spread to them,
+//! Lost time is divided by its cause ([`Lost`]): workers are idle until work has spread to them,
 //! then between tasks, then after their last task while others still work; and all are idle until
-//! the end has been noticed.
+//! every host has noticed the end.
 //!
 //! ```
 //! use locksley_sim::hosts::{Cluster, simulate};
@@ -54,10 +54,11 @@ mod tree;
 
 pub use engine::simulate;
 
-/// The most hosts: a host's number is a word of 32 bits, and so are those of the policies.
+/// Largest number of hosts. Host numbers have 32 bits here and in the policies.
 pub const MOST_HOSTS: usize = 1 << 20;
 
-/// Hosts, a network, a protocol, and a tree to be searched. Times are in nanoseconds.
+/// Input of a simulation: hosts, a network, a protocol, and a tree to be searched. Times are in
+/// nanoseconds.
 ///
 /// ```
 /// use locksley_sim::hosts::Cluster;
@@ -68,42 +69,43 @@ pub const MOST_HOSTS: usize = 1 << 20;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// How many hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// How many workers each has. The process's own thread for messages is another core's.
+    /// Number of workers of each host. The thread of the process that handles messages has a core
+    /// of its own.
     pub workers: usize,
-    /// How many nodes the tree has.
+    /// Number of nodes of the tree.
     pub nodes: u64,
-    /// What a node takes on a host of nominal speed.
+    /// Time per node on a host of nominal speed.
     pub node: u64,
-    /// How fast hosts are, in parts of [`NOMINAL`]: the list is repeated for all
-    /// hosts, and an empty one makes all nominal.
+    /// Speeds of the hosts, in units of which [`NOMINAL`] make the nominal speed. The list is
+    /// repeated for all hosts; if it is empty, all are nominal.
     pub speeds: Vec<u32>,
-    /// How long a message is under way between hosts that are not near each other.
+    /// Latency of a message between hosts in different racks.
     pub latency: u64,
-    /// How long if they are: in the same rack.
+    /// Latency of a message between hosts in the same rack.
     pub near: u64,
-    /// How many hosts are in a rack.
+    /// Number of hosts in a rack.
     pub rack: u32,
-    /// What a message costs its sender and, again, its receiver. Meanwhile they do nothing for
+    /// Time that a message costs its sender and, again, its receiver. Meanwhile they handle no
     /// other messages.
     pub handling: u64,
-    /// How many bytes a network link carries in a microsecond. A node on its way takes 28 bytes.
+    /// Bandwidth of a network link in bytes per microsecond. A node takes 28 bytes in a message.
     pub bandwidth: u64,
     /// The protocol.
     pub protocol: Protocol,
-    /// Workers share their stacks while fewer tasks wait on a host.
+    /// Number of waiting tasks on a host below which workers share their stacks.
     pub appetite: usize,
-    /// A worker looks after so many nodes whether to share its stack.
+    /// Number of nodes after which a worker checks whether to share its stack.
     pub grain: u64,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl Cluster {
-    /// Hosts on a fast network: 10 us, 1 us in a rack of 32, 10 gigabits per second. A node takes
-    /// 100 ns and a message 1 us of CPU time. A host keeps a task for each worker, and twice as
-    /// many wait, so that a thief gets half.
+    /// Creates hosts on a fast network: 10 us, 1 us in a rack of 32, 10 gigabits per second. A node
+    /// takes 100 ns and a message 1 us of CPU time. A host keeps a task for each worker, and lets
+    /// twice as many wait, so that a thief gets half.
     pub fn new(hosts: usize, workers: usize, nodes: u64) -> Cluster {
         let usual = Protocol::default();
         let protocol = Protocol {
@@ -128,11 +130,11 @@ impl Cluster {
         }
     }
 
-    /// Returns an error if it cannot be simulated.
+    /// Checks that the cluster can be simulated.
     ///
     /// # Errors
     ///
-    /// If a number makes no sense.
+    /// Returns an error if a number is out of range.
     pub fn check(&self) -> Result<(), HostsError> {
         let cases = [
             ("hosts", self.hosts as u64, 1, MOST_HOSTS as u64),
@@ -163,19 +165,20 @@ impl Cluster {
         Ok(())
     }
 
-    /// How fast a host is, in parts of [`NOMINAL`].
+    /// Returns the speed of a host. See [`Cluster::speeds`].
     fn speed(&self, host: usize) -> u64 {
         let own = host.checked_rem(self.speeds.len());
         u64::from(own.map_or(NOMINAL, |place| self.speeds[place]))
     }
 
-    /// What a node takes on a host.
+    /// Returns the time per node on a host.
     fn node_on(&self, host: usize) -> u64 {
         let nominal = self.node * u64::from(NOMINAL);
         nominal.div_ceil(self.speed(host)).max(1)
     }
 
-    /// How long the tree takes if no worker is ever idle: the work over the sum of all speeds.
+    /// Returns the time that the tree takes if no worker is ever idle: the work over the sum of all
+    /// speeds.
     ///
     /// ```
     /// use locksley_sim::hosts::{Cluster, simulate};
@@ -192,7 +195,7 @@ impl Cluster {
         self.serial() as f64 / (speed * self.workers as f64)
     }
 
-    /// How long one worker of nominal speed would take for the tree.
+    /// Returns the time that one worker of nominal speed takes for the tree.
     ///
     /// ```
     /// use locksley_sim::hosts::Cluster;
@@ -208,7 +211,7 @@ impl Cluster {
     }
 }
 
-/// What a simulation has shown.
+/// Results of a simulation.
 ///
 /// ```
 /// use locksley_sim::hosts::{Cluster, simulate};
@@ -220,26 +223,26 @@ impl Cluster {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// How many cores there were.
+    /// Number of cores.
     pub cores: usize,
-    /// How long they worked, all together, in nanoseconds.
+    /// Time that all cores together spent on work, in nanoseconds.
     pub busy: u64,
-    /// How long one core of nominal speed would have worked: [`Cluster::serial`].
+    /// Time that one core of nominal speed needs: [`Cluster::serial`].
     pub serial: u64,
-    /// When the last host knew that all others knew that all work is done.
+    /// Time at which the last host left, knowing that all others know that all work is done.
     pub makespan: u64,
-    /// What the ranks did, all together.
+    /// Counters of all ranks together.
     pub counts: Counts,
-    /// How many messages were sent.
+    /// Number of messages.
     pub messages: u64,
-    /// How many bytes of tasks were sent.
+    /// Number of bytes of all messages.
     pub bytes: u64,
-    /// Where the rest of the time went.
+    /// Time without work, by cause.
     pub lost: Lost,
 }
 
 impl Outcome {
-    /// Which part of the cores' time was work.
+    /// Returns the share of the cores' time that was work.
     ///
     /// ```
     /// # use locksley_sim::hosts::{Cluster, simulate};
@@ -251,7 +254,7 @@ impl Outcome {
         self.busy as f64 / (self.makespan as f64 * self.cores as f64)
     }
 
-    /// How many times as fast as one core of nominal speed it was.
+    /// Returns the speed-up over one core of nominal speed.
     ///
     /// ```
     /// # use locksley_sim::hosts::{Cluster, simulate};
@@ -264,7 +267,7 @@ impl Outcome {
     }
 }
 
-/// Time without work, in parts of all cores' time.
+/// Time without work, as shares of the time of all cores.
 ///
 /// ```
 /// use locksley_sim::hosts::{Cluster, simulate};
@@ -276,17 +279,18 @@ impl Outcome {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lost {
-    /// Before a worker's first task; all of the time of those who never had one.
+    /// Before a worker's first task; for workers that never had one, until the end of the last task
+    /// of all.
     pub spreading: f64,
     /// Between tasks.
     pub between: f64,
-    /// From a worker's last task to the last task of all.
+    /// From the end of a worker's last task to the end of the last task of all.
     pub draining: f64,
-    /// From then on, until every host knew.
+    /// From the end of the last task until every host knew that all work is done.
     pub noticing: f64,
 }
 
-/// Why hosts cannot be simulated.
+/// Error of a simulation of hosts.
 ///
 /// ```
 /// use locksley_sim::hosts::{Cluster, simulate};
@@ -297,28 +301,28 @@ pub struct Lost {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostsError {
-    /// A number that makes no sense.
+    /// A number is out of range.
     #[error("{found} is no possible number for {what}: give one from {least} to {most}")]
     Number {
-        /// Of what.
+        /// Name of the parameter.
         what: &'static str,
-        /// The number.
+        /// Value of the parameter.
         found: u64,
-        /// The least that is possible.
+        /// Smallest possible value.
         least: u64,
-        /// The most that is possible.
+        /// Largest possible value.
         most: u64,
     },
-    /// The protocol gave up, as it would for real: a host was so late that it was taken for dead,
-    /// say.
+    /// The protocol gave up, as it would on a real cluster, for example because a host was so late
+    /// that it was taken for dead.
     #[error(
         "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for \
          this network"
     )]
     Trouble {
-        /// Who did.
+        /// The host that gave up.
         host: usize,
-        /// Why.
+        /// The reason.
         trouble: Trouble,
     },
 }

@@ -21,7 +21,7 @@ const PROTOCOLS: [&str; 7] = [
     "sending:shortest,l_p=2,floor=2",
 ];
 
-/// The protocol itself would complain about work that comes after the end, or messages out of
+/// The protocol itself reports an error if work arrives after the end, or messages arrive out of
 /// order.
 #[test]
 fn all_work_is_done_on_every_network() {
@@ -51,7 +51,7 @@ fn all_work_is_done_on_every_network() {
     }
 }
 
-/// Eager et al.: no host asks for work, and yet all of them work.
+/// Eager et al.: no host asks for work, but all of them get some.
 #[test]
 fn hosts_that_send_are_not_asked() {
     for protocol in &PROTOCOLS[4..] {
@@ -68,8 +68,8 @@ fn hosts_that_send_are_not_asked() {
     }
 }
 
-/// Every second host has a quarter of the speed: it gets that much less to do. If all hosts did the
-/// same part, the slow ones would take 2.5 times the ideal.
+/// Every second host has a quarter of the speed, and gets less work. If all hosts did the same
+/// share, the slow ones would take 2.5 times the ideal time.
 #[test]
 fn slow_hosts_do_less() {
     for protocol in ["uniform:floor=2", "lifelines:floor=2"] {
@@ -80,7 +80,7 @@ fn slow_hosts_do_less() {
         let outcome = simulate(&setup).unwrap();
         let over = outcome.makespan as f64 / setup.ideal();
         assert!((1.0..1.5).contains(&over), "{protocol}: {over}");
-        // As fast as 8 hosts of 5/8 of the speed, and no faster.
+        // The speed-up is at most that of 8 hosts with 5/8 of the nominal speed.
         let most = 0.625 * outcome.cores as f64;
         assert!(outcome.speedup() <= most, "{protocol}: {outcome:?}");
         let equal = simulate(&cluster(8, 20_000_000, protocol)).unwrap();
@@ -97,7 +97,8 @@ fn the_same_seed_gives_the_same_outcome() {
     assert_ne!(simulate(&other).unwrap(), outcome);
 }
 
-/// Most hosts never have work: with lifelines they ask a few times, without they ask until the end.
+/// Most hosts never have work. With lifelines they ask a few times; without, they ask until the
+/// end.
 #[test]
 fn lifelines_keep_idle_hosts_quiet() {
     let requests = |protocol| {
@@ -117,8 +118,8 @@ fn lifelines_keep_idle_hosts_quiet() {
     assert!(loud > 10 * quiet, "{loud} and {quiet}");
 }
 
-/// A tree of ranks, not a ring: noticing the end takes some latencies, not as many as there are
-/// hosts.
+/// The end is detected along a tree of ranks, not a ring: this takes a few latencies, not as many
+/// as there are hosts.
 #[test]
 fn the_end_is_noticed_in_a_few_latencies() {
     let setup = Cluster {
@@ -128,8 +129,8 @@ fn the_end_is_noticed_in_a_few_latencies() {
     };
     let outcome = simulate(&setup).unwrap();
     let noticing = outcome.lost.noticing * outcome.makespan as f64;
-    // Two waves, Done, Bye and Leave: at most seven times the five levels, and the last request's
-    // answer.
+    // Two waves, Done, Bye and Leave: at most seven times the five levels, and the answer to the
+    // last request.
     assert!(noticing < 45e6, "{noticing} ns");
 }
 

@@ -1,57 +1,58 @@
-//! A tree like T1L and T1XL that unfolds from the top, so that 10^12 nodes need no time.
+//! A tree like T1L and T1XL that unfolds from the top, so that 10^12 nodes need not be visited.
 //!
 //! In these trees of UTS every node above the depth limit has a number of children that is
-//! distributed geometrically with mean m = 4. To run a subtree, a simulation needs to know how many
-//! nodes it has, and their sum shall be known in advance; so here a subtree knows its size, and
-//! that of its children is drawn from it.
+//! geometrically distributed with mean m = 4. To run a subtree, the simulation has to know its
+//! number of nodes, and the number of nodes of the whole tree is given. So a subtree has a size,
+//! and the sizes of its children are drawn from it.
 //!
-//! **Lemma.** In the limit of many levels this has the law of the tree itself. A subtree dies out
-//! with probability 1/m. If it does not, its size divided by the mean is distributed exponentially,
-//! and it has K surviving children, where K is 1, 2, ... with the geometric distribution of mean m
-//! (Athreya and Ney, "Branching processes", I.4, for linear fractional laws). So the sizes of the
-//! surviving children are the gaps of a Poisson process of rate 1, if the mean of a child is 1, of
-//! which each point ends the subtree with probability 1/m. Given that it ends at x, the points
-//! before are again those of a Poisson process, of rate 1 - 1/m: **K - 1 is Poisson with mean (1 -
-//! 1/m) x, and the cuts are uniform.**
+//! **Lemma.** In the limit of many levels this has the distribution of the tree itself. A subtree
+//! dies out with probability 1/m. If it does not, its size divided by the mean is distributed
+//! exponentially, and it has K surviving children, where K is 1, 2, ... with the geometric
+//! distribution of mean m (Athreya and Ney, "Branching processes", I.4, for linear fractional
+//! laws). So the sizes of the surviving children are the gaps of a Poisson process of rate 1, if
+//! the mean of a child is 1, of which each point ends the subtree with probability 1/m. Given that
+//! it ends at x, the points before are again those of a Poisson process, of rate 1 - 1/m: **K - 1
+//! is Poisson with mean (1 - 1/m) x, and the cuts are uniform.**
 //!
-//! Subtrees that die out are so small that they are counted with their parents.
+//! Subtrees that die out are small; they are counted with their parents.
 
 use locksley_policy::Source;
 
-/// m: how many children a node has on average.
+/// m: mean number of children of a node.
 const CHILDREN: f64 = 4.0;
 
-/// More cuts than a node of UTS may have children are not made.
+/// Largest number of cuts, which is the largest number of children of a node in UTS.
 const MOST_CUTS: usize = 100;
 
-/// A subtree that has not been unfolded.
+/// A subtree that has not been unfolded yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subtree {
     pub(super) nodes: u64,
-    /// How many levels are below its root.
+    /// Number of levels below its root.
     height: u8,
 }
 
-/// The mean size of a subtree that survives.
+/// Returns the mean size of a subtree that survives.
 fn mean(height: u8) -> f64 {
     let all = (CHILDREN.powi(i32::from(height) + 1) - 1.0) / (CHILDREN - 1.0);
     all / (1.0 - 1.0 / CHILDREN)
 }
 
 impl Subtree {
-    /// A whole tree of so many nodes, and of a height that is usual for that.
+    /// Creates a whole tree of `nodes` nodes, of the height that is usual for this size.
     pub(super) fn whole(nodes: u64) -> Subtree {
         let fits = |&height: &u8| mean(height) >= nodes as f64;
         let height = (0..40).find(fits).unwrap_or(40);
         Subtree { nodes, height }
     }
 
-    /// Returns `true` if it is a single level, which cannot be taken apart.
+    /// Returns `true` if the subtree has a single level or node, and cannot be unfolded.
     pub(super) fn is_flat(&self) -> bool {
         self.height == 0 || self.nodes <= 1
     }
 
-    /// Appends the children to a stack. Their sizes add up to one less than this one's.
+    /// Appends the children to a stack. The sum of their sizes is one less than the size of the
+    /// subtree.
     pub(super) fn unfold(self, random: &mut impl Source, stack: &mut Vec<Subtree>) {
         let below = self.nodes.saturating_sub(1);
         let Some(height) = self.height.checked_sub(1).filter(|_| below > 0) else {
@@ -73,7 +74,8 @@ impl Subtree {
     }
 }
 
-/// A number of cuts: how many waits, each exponential, fit into a time.
+/// Draws a number with a Poisson distribution, at most [`MOST_CUTS`]: the number of exponentially
+/// distributed waits that fit into a time.
 fn poisson(mean: f64, random: &mut impl Source) -> usize {
     let end = (-mean).exp();
     let mut product = 1.0 - random.unit();
@@ -113,7 +115,8 @@ mod tests {
         1 + children.map(|i| size(tree, &node.child(i))).sum::<u64>()
     }
 
-    /// How unequal shares are: the chance that two nodes lie in the same one.
+    /// Measures how unequal shares are: returns the probability that two random nodes are in the
+    /// same share.
     fn together(shares: &[u64]) -> f64 {
         let all: f64 = shares.iter().map(|&share| share as f64).sum();
         shares
@@ -122,7 +125,8 @@ mod tests {
             .sum()
     }
 
-    /// The children of the roots of real trees, and of those that are drawn with the same sizes.
+    /// Compares the children of the roots of real trees with those of drawn trees of the same
+    /// sizes.
     #[test]
     fn it_is_as_unbalanced_as_the_real_tree() {
         const HEIGHT: u8 = 6;

@@ -9,35 +9,35 @@ use super::{Arrivals, OpenError, Outcome};
 use crate::engine::Extended;
 use crate::strategy::Strategy;
 
-/// What happens to a processor.
+/// Event of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// An item comes from outside.
+    /// An item arrives from outside.
     Arrival,
-    /// It has done an item.
+    /// It has completed an item.
     Done,
-    /// Its attempt to steal or to balance comes to something, or not.
+    /// Its attempt to steal or to balance takes effect.
     Attempt,
 }
 
-/// A processor. Items are the times at which they arrived.
+/// A processor. An item is represented by the time of its arrival.
 #[derive(Clone, Debug, Default)]
 struct Processor {
     deque: Extended<u64>,
-    /// Set while it does an item.
+    /// Set while it processes an item.
     busy: bool,
     /// Set while an attempt is under way.
     tries: bool,
     since: Since,
 }
 
-/// What goes beyond the processors' own deques.
+/// The scheduler, with its state beyond the deques of the processors.
 enum Scheme {
-    /// One queue.
+    /// One queue for all processors.
     Central(VecDeque<u64>),
     Stealing(StealHalf),
     Sending(Target),
-    /// Dealt items wait in a queue of each processor, oldest first.
+    /// The dealers, and for each processor the queue of items dealt to it, the oldest first.
     Dealing(Vec<Dealer>, Vec<VecDeque<u64>>),
 }
 
@@ -51,10 +51,11 @@ struct System<'a> {
     random: Random,
     waits: Vec<u64>,
     arrived: u64,
-    /// How many items wait now, and since when that has been so.
+    /// Number of items that wait, and the time of the last change of that number.
     waiting: u64,
     changed: u64,
-    /// Waiting items times time, at each change.
+    /// For each change, its time, and the number of waiting items before it times the time since
+    /// the change before.
     history: Vec<(u64, u64)>,
     attempts: u64,
     moved: u64,
@@ -64,7 +65,7 @@ struct System<'a> {
 ///
 /// # Errors
 ///
-/// If the numbers make no sense, or the strategy is none for open systems.
+/// Returns an error if a number is out of range, or if the strategy does not support open systems.
 pub fn simulate(arrivals: &Arrivals) -> Result<Outcome, OpenError> {
     arrivals.check()?;
     let mut system = System::new(arrivals);
@@ -106,7 +107,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Gives the time of the last arrival.
+    /// Runs until the last arrival, and returns its time.
     fn run(&mut self) -> u64 {
         for p in 0..self.arrivals.processors {
             if p < self.arrivals.generators {
@@ -139,7 +140,7 @@ impl<'a> System<'a> {
         self.events.push(Reverse((time, self.number, p, event)));
     }
 
-    /// A time with an exponential distribution, at least one tick.
+    /// Draws an exponentially distributed time of at least one tick.
     fn exponential(&mut self, mean: f64) -> u64 {
         let time = -(1.0 - self.random.unit()).ln() * mean;
         (time.round() as u64).max(1)
@@ -150,7 +151,7 @@ impl<'a> System<'a> {
         self.schedule(now + gap, p, Event::Arrival);
     }
 
-    /// So many items more wait, or fewer.
+    /// Changes the number of waiting items by `more`.
     fn note(&mut self, now: u64, more: i64) {
         self.history
             .push((now, self.waiting * (now - self.changed)));
@@ -176,7 +177,7 @@ impl<'a> System<'a> {
             _ => self.processors[to].deque.push(now),
         }
         match self.scheme {
-            // Any processor that is free.
+            // Any free processor takes it.
             Scheme::Central(_) => {
                 if let Some(free) = self.processors.iter().position(|one| !one.busy) {
                     self.go_on(free, now);
@@ -187,7 +188,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Where an item goes that has arrived here.
+    /// Returns the processor that gets an item that has arrived at processor `p`.
     fn receiver(&mut self, p: usize) -> usize {
         let System {
             scheme,
@@ -210,7 +211,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Takes an item out of what a processor has.
+    /// Takes the next item of a processor.
     fn take(&mut self, p: usize) -> Option<u64> {
         match &mut self.scheme {
             Scheme::Central(queue) => queue.pop_front(),
@@ -219,7 +220,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// A processor that does nothing goes on: it balances, or takes an item, or tries to steal one.
+    /// Lets a free processor continue: it balances, takes an item, or tries to steal one.
     fn go_on(&mut self, p: usize, now: u64) {
         if self.balances(p) {
             self.processors[p].tries = true;
@@ -235,7 +236,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Returns `true` if a processor makes an attempt now. One that has nothing always does.
+    /// Returns `true` if a processor makes an attempt now. A processor without items always does.
     fn balances(&mut self, p: usize) -> bool {
         let Scheme::Stealing(policy) = &self.scheme else {
             return false;
@@ -250,7 +251,7 @@ impl<'a> System<'a> {
             || when.asks_the_busy() && when.should_balance(&mut one.since, load, &mut self.random)
     }
 
-    /// An attempt comes to something, or not.
+    /// Performs an attempt to steal or to balance.
     fn attempt(&mut self, p: usize, now: u64) {
         let count = self.arrivals.processors;
         self.processors[p].tries = false;
@@ -268,7 +269,8 @@ impl<'a> System<'a> {
         if self.processors[p].busy {
             return;
         }
-        // It has asked its rule before this attempt.
+        // It has asked its rule before this attempt, so it does not ask again before it takes an
+        // item.
         match self.take(p) {
             Some(arrived) => {
                 self.note(now, -1);

@@ -1,21 +1,22 @@
-//! Arrivals at a rate: an open system, which does not end.
+//! Arrivals at a rate: an open system, whose load never ends.
 //!
 //! Some of the processors *generate*: items arrive there at random, by a Poisson process. An item
-//! takes an exponentially distributed time, and waits until a processor begins it. What a scheduler
-//! does for such a system is told by how long items wait, and whether the number of those that wait
-//! stays bounded (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", section 1.2, after
-//! Berenbrink, Friedetzky and Goldberg; Eager, Lazowska and Zahorjan for those that send).
+//! takes an exponentially distributed time, and waits until a processor begins it. A scheduler for
+//! such a system is judged by how long items wait, and by whether the number of waiting items stays
+//! bounded (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", section 1.2, after
+//! Berenbrink, Friedetzky and Goldberg; Eager, Lazowska and Zahorjan for sender-initiated
+//! policies).
 //!
 //! | strategy | what it does here |
 //! |---|---|
-//! | `greedy` | one queue for all: no scheduler has a smaller mean (the queue M/M/P) |
-//! | `lock-free` | an idle processor steals one item from a processor that it draws |
-//! | `steal-half` | extended deques; when to balance, and how much to take, as it says |
-//! | `sending` | what arrives at a busy processor is sent on, as it says |
-//! | `dealing` | what arrives is dealt by the oracle |
+//! | `greedy` | one queue for all: no scheduler has a smaller mean wait (the queue M/M/P) |
+//! | `lock-free` | an idle processor steals one item from a random processor |
+//! | `steal-half` | extended deques; the policy says when to balance and how much to take |
+//! | `sending` | an item that arrives at a busy processor is sent to the target |
+//! | `dealing` | the oracle deals each item that arrives |
 //!
-//! A processor takes its newest item first, as from any deque; under `greedy` and `dealing` its
-//! oldest. An attempt to steal, or to balance, takes time; sending and dealing take none.
+//! A processor takes its newest item first, as from a deque; under `greedy` and `dealing` it takes
+//! the oldest. An attempt to steal, or to balance, takes time; sending and dealing take none.
 //!
 //! ```
 //! use locksley_sim::open::{Arrivals, simulate};
@@ -50,26 +51,27 @@ pub use engine::simulate;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
-    /// How many processors.
+    /// Number of processors.
     pub processors: usize,
-    /// How many of them generate, all at the same rate.
+    /// Number of processors that generate, all at the same rate.
     pub generators: usize,
-    /// What arrives, in parts of what all processors together can do.
+    /// Offered load, as a share of the capacity of all processors.
     pub load: f64,
-    /// The mean time that an item takes.
+    /// Mean time that an item takes.
     pub service: u64,
-    /// The time of an attempt to steal.
+    /// Time of an attempt to steal.
     pub steal: u64,
-    /// How many items arrive.
+    /// Number of items that arrive.
     pub items: u64,
     /// The scheduler.
     pub strategy: Strategy,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl Arrivals {
-    /// All generate, at 0.8 of what can be done; an attempt takes a tenth of an item's time.
+    /// Creates a system in which all processors generate, with a load of 0.8. An attempt to steal
+    /// takes a tenth of the mean time of an item.
     pub fn new(processors: usize, strategy: Strategy) -> Arrivals {
         Arrivals {
             processors,
@@ -83,11 +85,11 @@ impl Arrivals {
         }
     }
 
-    /// Returns an error if this makes no sense.
+    /// Checks that the system can be simulated.
     ///
     /// # Errors
     ///
-    /// If not: what is wrong, and what to do.
+    /// Returns an error that says what is wrong and what to do about it.
     pub fn check(&self) -> Result<(), OpenError> {
         let number = |what, found, least, most| {
             if (least..=most).contains(&found) {
@@ -117,13 +119,13 @@ impl Arrivals {
         }
     }
 
-    /// The mean time from one arrival to the next, at one generator.
+    /// Returns the mean time from one arrival to the next at one generator.
     fn gap(&self) -> f64 {
         self.service as f64 * self.generators as f64 / (self.load * self.processors as f64)
     }
 }
 
-/// What an open system has shown.
+/// Results of the simulation of an open system.
 ///
 /// ```
 /// use locksley_sim::open::{Arrivals, simulate};
@@ -137,31 +139,31 @@ impl Arrivals {
 pub struct Outcome {
     /// The scheduler.
     pub strategy: String,
-    /// How many processors.
+    /// Number of processors.
     pub processors: usize,
-    /// How many of them generate.
+    /// Number of processors that generate.
     pub generators: usize,
-    /// What arrives, in parts of what can be done.
+    /// Offered load, as a share of the capacity.
     pub load: f64,
-    /// When the last item arrived, which is when it ends.
+    /// Time of the last arrival, which is the end of the simulation.
     pub time: u64,
-    /// How many items had begun then.
+    /// Number of items that had begun by then.
     pub begun: u64,
-    /// How many still waited.
+    /// Number of items that still waited.
     pub left: u64,
-    /// How long an item waited, on average.
+    /// Mean wait of an item.
     pub mean_wait: f64,
-    /// Half of the items waited no longer than this.
+    /// Median of the waits.
     pub median: u64,
-    /// All but one of a hundred waited no longer than this.
+    /// 0.99 quantile of the waits.
     pub quantile_99: u64,
-    /// How long an item waited at most.
+    /// Longest wait.
     pub longest: u64,
-    /// How many items waited on average, in each quarter of the time.
+    /// Mean number of waiting items in each quarter of the time.
     pub backlog: [f64; 4],
-    /// Attempts to steal or to balance.
+    /// Number of attempts to steal or to balance.
     pub attempts: u64,
-    /// Items that went from one processor to another.
+    /// Number of items that were moved from one processor to another.
     pub moved: u64,
 }
 
@@ -174,7 +176,7 @@ impl Outcome {
     }
 }
 
-/// Why an open system cannot be simulated.
+/// Error in the description of an open system.
 ///
 /// ```
 /// use locksley_sim::Strategy;
@@ -186,18 +188,18 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A number makes no sense.
+    /// A number is out of range.
     #[error(
         "{found} is no possible number for {what}: all are positive, and no more processors can \
          generate than there are"
     )]
     Number {
-        /// Of what.
+        /// Name of the parameter.
         what: &'static str,
-        /// The number.
+        /// Value of the parameter.
         found: f64,
     },
-    /// The strategy, which is named, is not one for open systems.
+    /// The named strategy does not support open systems.
     #[error(
         "{0} is not simulated with arrivals: take greedy, lock-free, steal-half, sending or dealing"
     )]

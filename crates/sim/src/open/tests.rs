@@ -37,7 +37,7 @@ fn every_item_begins_or_waits_and_a_seed_repeats_a_run() {
     }
 }
 
-/// No processor waits for work under one queue, so that no strategy has less of a mean wait.
+/// Under one queue no processor is idle while items wait, so no strategy has a smaller mean wait.
 #[test]
 fn no_strategy_beats_one_queue() {
     let wait = |strategy| {

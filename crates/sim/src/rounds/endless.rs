@@ -2,8 +2,8 @@
 
 use crate::dag::{Computation, Enabled, Size};
 
-/// A computation of which every node enables two more, and which never ends: a scheduler under
-/// constant load.
+/// A computation in which every node enables two more, so that it never ends. It keeps a scheduler
+/// under constant load.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Enabled};
@@ -25,7 +25,7 @@ impl Computation for Endless {
         Enabled::Two((), ())
     }
 
-    /// As large as can be.
+    /// Returns the largest possible size.
     fn size(&self) -> Size {
         Size {
             work: u64::MAX,

@@ -1,21 +1,20 @@
 //! Synchronous rounds: SLFWS and CFSAWSS (thesis, Algorithms 3 and 5).
 //!
-//! In a round every processor makes one scheduling iteration, and all go through its stages in
-//! step:
+//! In a round every processor makes one scheduling iteration. All go through its stages in step:
 //!
 //! | stage | busy | idle |
 //! |---|---|---|
-//! | I | executes its node | tries to steal from a processor that it draws; may change the flag of another |
-//! | II | if it enabled two nodes and its flag is set: tries to give one to a processor that it draws | |
-//! | III | pushes what it has left, or pops | takes what it was given |
+//! | I | executes its node | tries to steal from a random processor; may change the flag of another |
+//! | II | if it enabled two nodes and its flag is set: tries to give one to a random processor | |
+//! | III | keeps one enabled node and pushes the other, or pops | takes the node that it was given |
 //!
-//! All attempts of a stage are simultaneous. Of the thieves that aim at the same deque, if that is
+//! All attempts of a stage are simultaneous. Of the thieves that aim at the same deque, if it is
 //! not empty, one is drawn that succeeds; the others are aborted. Of the donors that aim at the
-//! same idle processor, one is drawn. Without a heuristic there is no giving, and stages II and III
-//! are SLFWS's second stage.
+//! same idle processor, one is drawn that succeeds. Without a heuristic no processor gives, and
+//! stages II and III together are the second stage of SLFWS.
 //!
-//! As printed, a processor may draw itself. **Deviations from the paper.** Greedy has four values
-//! for thieves.
+//! As in the paper, a processor may draw itself. **Deviations from the paper.** The paper prints
+//! three values for thieves under Greedy; here there are four, one for each outcome of a steal.
 
 mod endless;
 mod run;
@@ -30,7 +29,7 @@ use locksley_policy::{Outcome, Sharing, Source, Spread};
 use crate::CounterRng;
 use crate::dag::{Computation, Enabled};
 
-/// What a round came to.
+/// Counters of a round.
 ///
 /// ```
 /// use locksley_sim::rounds::{Endless, Round, Rounds};
@@ -43,40 +42,40 @@ use crate::dag::{Computation, Enabled};
 pub struct Round {
     /// Processors that executed a node.
     pub busy: u64,
-    /// Processors that did not.
+    /// Processors that executed no node.
     pub idle: u64,
     /// Busy processors that enabled two nodes.
     pub forked: u64,
     /// Steals.
     pub stolen: u64,
-    /// Attempts that found nothing.
+    /// Attempts to steal that found an empty deque.
     pub empty: u64,
-    /// Attempts that another thief won.
+    /// Attempts to steal that another thief won.
     pub aborted: u64,
-    /// Opportunities to steal that were not taken.
+    /// Opportunities to steal that were skipped (theta_r).
     pub skipped: u64,
     /// Nodes given away.
     pub donated: u64,
     /// Attempts to give that failed.
     pub refused: u64,
-    /// Opportunities to give that were not taken.
+    /// Opportunities to give that were skipped (theta_s).
     pub kept: u64,
-    /// Returns `true` if the sink has been executed.
+    /// `true` if the sink has been executed.
     pub ended: bool,
 }
 
-/// One processor.
+/// A processor.
 #[derive(Clone, Debug)]
 struct Processor<N> {
     assigned: Option<N>,
     /// The oldest node first.
     deque: VecDeque<N>,
     spreading: bool,
-    /// What it enabled in stage I, and has not yet disposed of.
+    /// Nodes that it enabled or stole in stage I, or was given in stage II.
     enabled: Enabled<N>,
 }
 
-/// Who of several was drawn, one after the other: each of them with equal probability.
+/// Draws one of several processors that enter one after the other, each with equal probability.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lottery {
     tickets: u32,
@@ -96,7 +95,7 @@ impl Lottery {
     }
 }
 
-/// Processors in step.
+/// Processors that run in synchronous rounds.
 ///
 /// ```
 /// use locksley_policy::Sharing;
@@ -126,14 +125,15 @@ pub struct Rounds<C: Computation> {
     processors: Vec<Processor<C::Node>>,
     seed: u64,
     number: u64,
-    /// For each processor, who aims at it.
+    /// For each processor, the lottery among those that aim at it.
     lotteries: Vec<Lottery>,
-    /// Whom each processor aims at.
+    /// For each processor, the processor that it aims at.
     aims: Vec<Option<u32>>,
 }
 
 impl<C: Computation> Rounds<C> {
-    /// The first processor has the root; without sharing, the scheduler is SLFWS.
+    /// Creates `count` processors, the first of which has the root. Without `sharing`, the
+    /// scheduler is SLFWS.
     pub fn new(mut computation: C, count: usize, sharing: Option<Sharing>, seed: u64) -> Rounds<C> {
         let root = computation.start();
         let processor = |p| Processor {
@@ -153,8 +153,9 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Puts a processor into another state: what it is to execute, and what is in its deque, the
-    /// oldest first. The computation must be one that does not mind.
+    /// Sets the state of a processor: the node that it is to execute, and the nodes in its deque,
+    /// the oldest first. The computation must accept nodes that it has not enabled, as [`Endless`]
+    /// does.
     ///
     /// ```
     /// use locksley_sim::rounds::{Endless, Rounds};
@@ -174,7 +175,7 @@ impl<C: Computation> Rounds<C> {
         self.processors[p].deque = deque.into_iter().collect();
     }
 
-    /// How many nodes a processor has, the assigned one included.
+    /// Returns the number of nodes that a processor has, including the assigned one.
     pub fn load(&self, p: usize) -> usize {
         let Processor {
             assigned, deque, ..
@@ -182,7 +183,7 @@ impl<C: Computation> Rounds<C> {
         deque.len() + usize::from(assigned.is_some())
     }
 
-    /// How many processors there are.
+    /// Returns the number of processors.
     pub fn count(&self) -> usize {
         self.processors.len()
     }
@@ -191,7 +192,7 @@ impl<C: Computation> Rounds<C> {
         self.processors[p].assigned.is_some()
     }
 
-    /// All processors make one iteration.
+    /// Runs one round, in which every processor makes one iteration.
     pub fn round(&mut self) -> Round {
         let mut round = Round::default();
         self.number += 1;
@@ -206,12 +207,12 @@ impl<C: Computation> Rounds<C> {
         round
     }
 
-    /// Random numbers of a processor in a stage of this round.
+    /// Returns the random numbers of a processor in a stage of this round.
     fn draw(&self, p: usize, stage: u64) -> CounterRng {
         CounterRng::at(self.seed, p, 4 * self.number + stage)
     }
 
-    /// Stage I, first half: who is idle draws a victim; who is busy executes.
+    /// Stage I, first half: idle processors draw victims, and busy processors execute their nodes.
     fn aim_thieves(&mut self, round: &mut Round) {
         self.lotteries.fill(Lottery::default());
         let theta = self.sharing.map_or(0.0, |sharing| sharing.theta_r.get());
@@ -237,8 +238,7 @@ impl<C: Computation> Rounds<C> {
                 processor.enabled = self.computation.execute(node);
                 round.ended |= matches!(processor.enabled, Enabled::End);
                 round.forked += u64::from(matches!(processor.enabled, Enabled::Two(..)));
-                // Busy processors are told from idle ones by their having something assigned until
-                // stage III.
+                // Until stage III, busy processors are those that have a node assigned.
                 processor.assigned = Some(node);
             } else {
                 round.idle += 1;
@@ -246,7 +246,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Stage I, second half: steals take place, and flags are changed.
+    /// Stage I, second half: performs steals and changes flags.
     fn steal(&mut self, round: &mut Round) {
         for p in 0..self.processors.len() {
             if self.processors[p].assigned.is_some() {
@@ -259,7 +259,7 @@ impl<C: Computation> Rounds<C> {
             self.update_random_flag(p, outcome);
         }
         for p in 0..self.processors.len() {
-            // Now that all have aimed, what was stolen leaves the deques.
+            // All outcomes are known, so stolen nodes leave the deques.
             let Some(thief) = self.lotteries[p].winner() else {
                 continue;
             };
@@ -292,7 +292,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Stage II, first half: who has two nodes and its flag set draws a donee.
+    /// Stage II, first half: processors that have two nodes and their flag set draw donees.
     fn aim_donors(&mut self, round: &mut Round) {
         self.aims.fill(None);
         let Some(sharing) = self.sharing else { return };
@@ -318,13 +318,13 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Returns `true` if a processor is idle and has stolen nothing in this round.
+    /// Returns `true` if a processor is idle and has not got a node in this round.
     fn is_available(&self, p: usize) -> bool {
         let processor = &self.processors[p];
         processor.assigned.is_none() && matches!(processor.enabled, Enabled::Nothing)
     }
 
-    /// Stage II, second half: donations take place.
+    /// Stage II, second half: performs donations.
     fn give(&mut self, round: &mut Round) {
         for p in 0..self.processors.len() {
             let Some(donee) = self.aims[p].map(|donee| donee as usize) else {
@@ -356,7 +356,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Stage III.
+    /// Stage III: assigns nodes, and pushes the others.
     fn settle(&mut self) {
         for processor in &mut self.processors {
             processor.assigned = match processor.enabled {

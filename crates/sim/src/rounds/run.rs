@@ -1,4 +1,4 @@
-//! A whole computation in rounds.
+//! Execution of a whole computation in rounds.
 
 use locksley_policy::Sharing;
 

@@ -22,7 +22,7 @@ fn run(arrivals: Arrivals) -> Option<Outcome> {
     simulate(&arrivals).ok()
 }
 
-/// The mean wait over the mean service, in several runs.
+/// Returns the mean wait over the mean service time, in several runs.
 fn mean_wait(arrivals: &Arrivals, runs: u64) -> Mean {
     let one = |seed| {
         let outcome = run(Arrivals {
@@ -34,10 +34,10 @@ fn mean_wait(arrivals: &Arrivals, runs: u64) -> Mean {
     (1..=runs).filter_map(one).collect()
 }
 
-/// The mean wait over the mean service in M/M/c: Erlang's C, over c (1 - load).
+/// Returns the mean wait over the mean service time in M/M/c: Erlang's C over c (1 - load).
 fn erlang(count: usize, load: f64) -> f64 {
     let offered = load * count as f64;
-    // The probability that all are busy, by the recurrence of Erlang's B.
+    // The probability that an item is blocked, by the recurrence of Erlang's B.
     let blocked = (1..=count).fold(1.0, |b, k| offered * b / (k as f64 + offered * b));
     let waits = blocked / (1.0 - load * (1.0 - blocked));
     waits / (count as f64 * (1.0 - load))
@@ -50,7 +50,7 @@ fn one_server(effort: Effort) -> Finding {
         load: 0.6,
         ..Arrivals::new(1, Strategy::LockFree)
     };
-    Finding::new("one processor: the mean wait is load / (1 - load) services")
+    Finding::new("one processor: mean wait, load / (1 - load) mean service times")
         .sampled(format!("10 runs of {items} items, load 0.6"))
         .equals(1.5, &mean_wait(&arrivals, 10), 0.02)
 }
@@ -61,12 +61,13 @@ fn one_queue(effort: Effort) -> Finding {
         items,
         ..Arrivals::new(8, Strategy::Greedy)
     };
-    Finding::new("one queue for 8: the mean wait is Erlang's")
+    Finding::new("one queue for 8 processors: mean wait, by Erlang's formula")
         .sampled(format!("10 runs of {items} items, load 0.8"))
         .equals(erlang(8, 0.8), &mean_wait(&arrivals, 10), 0.02)
 }
 
-/// What is stolen waits longer than in one queue, and far less than where it arrived.
+/// Under stealing, items wait longer than in one queue for all, and far less than without
+/// balancing.
 fn stealing_waits(effort: Effort) -> Finding {
     let items = effort.choose(40_000, 400_000);
     let (count, load) = (16, 0.8);
@@ -79,18 +80,19 @@ fn stealing_waits(effort: Effort) -> Finding {
         5,
     );
     let (least, most) = (erlang(count, load), load / (1.0 - load));
-    Finding::new("stealing: the mean wait is between those of one queue and of none shared")
+    Finding::new("stealing: mean wait, between that of one queue and that without balancing")
         .sampled(format!(
             "5 runs of {items} items, {count} processors, load {load}"
         ))
         .says(
-            format!("{least:.3} to {most:.3}, below half of that"),
+            format!("from {least:.3} to half of {most:.3}"),
             wait.to_string(),
             wait.mean() >= least && wait.mean() <= most / 2.0,
         )
 }
 
-/// Eager et al.: a few probes gain most; to know the shortest of them gains little more.
+/// Eager et al.: a few probes gain most; sending to the shortest queue among them gains little
+/// more.
 fn probing(effort: Effort) -> Finding {
     let items = effort.choose(40_000, 400_000);
     let wait = |target| {
@@ -103,16 +105,16 @@ fn probing(effort: Effort) -> Finding {
     let [random, threshold, shortest] =
         [Target::Random, Target::THRESHOLD, Target::SHORTEST].map(wait);
     let alone = 0.8 / (1.0 - 0.8);
-    Finding::new("sending (Eager et al.): waits under random, threshold and shortest, L_p = 3")
+    Finding::new("sending (Eager et al.): mean waits under random, threshold, shortest, L_p = 3")
         .sampled(format!("5 runs of {items} items, 32 processors, load 0.8"))
         .says(
-            format!("{alone:.2} alone > random > threshold >= shortest"),
+            format!("{alone:.2} without sending > random > threshold >= shortest"),
             format!("{random:.3} {threshold:.3} {shortest:.3}"),
             alone > random && random > threshold && 1.05 * threshold >= shortest,
         )
 }
 
-/// One processor generates all, and the others steal from it.
+/// Runs a system in which one processor generates all items and the others steal from it.
 fn one_generator(amount: Amount, effort: Effort) -> Option<Outcome> {
     let items = effort.choose(60_000, 1_000_000);
     run(Arrivals {
@@ -136,8 +138,8 @@ fn stability(claim: &str, amount: Amount, grows: bool, effort: Effort) -> Findin
     });
     let holds = outcome.is_some_and(|outcome| outcome.is_stable() != grows);
     Finding::new(claim)
-        .sampled("64 processors, load 0.6, one generates; items that wait, by quarters of the time")
-        .says(if grows { "grows" } else { "stays" }, shown, holds)
+        .sampled("64 processors, load 0.6, one generates; waiting items, by quarters of the time")
+        .says(if grows { "grows" } else { "bounded" }, shown, holds)
 }
 
 fn stealing_one(effort: Effort) -> Finding {

@@ -1,10 +1,10 @@
 //! Probabilistic balancing: section 3 of Hendler and Shavit's "Non-Blocking Steal-Half Work
 //! Queues", the symmetric scheme (3.1 to 3.6) and the lemmas of the asymmetric one (3.7, 3.8).
 //!
-//! In a step a process with load L initiates a balancing with probability mu / L, with one of the
-//! others that it draws. Where several would balance with the same process, that decides for one of
-//! them; two that decide for each other balance. In the asymmetric scheme only the one with less
-//! may initiate.
+//! In each step a process with load L initiates balancing with probability mu / L, with a random
+//! other process. If several processes would balance with the same process, it chooses one of them;
+//! two processes that choose each other balance. In the asymmetric scheme only the process with the
+//! smaller load may initiate.
 
 use locksley_policy::{Source, other};
 
@@ -31,7 +31,7 @@ const SCHEMES: [(Scheme, &str, &str); 2] = [
     ),
 ];
 
-/// What the lemmas guarantee of the selections: 1 / (2 e^2).
+/// Returns the share of selections that the lemmas guarantee to lead to balancing: 1 / (2 e^2).
 fn guaranteed() -> f64 {
     0.5 * (-2.0_f64).exp()
 }
@@ -47,7 +47,7 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// A step: whom each process selects, and the pairs that balance.
+/// A step: the process that each process selects, and the pairs that balance.
 struct Step {
     selected: Vec<Option<usize>>,
     pairs: Vec<(usize, usize)>,
@@ -87,7 +87,7 @@ fn step(loads: &[f64], mu: f64, scheme: Scheme, draw: &mut CounterRng) -> Step {
     }
 }
 
-/// Lemmas 3.3 and 3.7: of the selections of a pair, a constant share leads to balancing.
+/// Lemmas 3.3 and 3.7: a constant share of the selections of a pair leads to balancing.
 fn balanced_of_selected(scheme: Scheme, lemma: &str, effort: Effort) -> Finding {
     let (count, trials) = (effort.choose(12, 24), effort.choose(40_000, 400_000));
     // The worst case of the proof: every process initiates in every step.
@@ -103,14 +103,16 @@ fn balanced_of_selected(scheme: Scheme, lemma: &str, effort: Effort) -> Finding 
             share.add(f64::from(u8::from(step.pairs.contains(&(0, 1)))));
         }
     }
-    Finding::new(format!("{lemma}: P(balance) / P(select) of a pair"))
-        .sampled(format!(
-            "{count} processes that all initiate, {trials} steps"
-        ))
-        .at_least(guaranteed(), &share)
+    Finding::new(format!(
+        "{lemma}: share of a pair's selections that balance"
+    ))
+    .sampled(format!(
+        "{count} processes that all initiate, {trials} steps"
+    ))
+    .at_least(guaranteed(), &share)
 }
 
-/// Theorems 3.4 and 3.8: one with alpha times the mean loses in proportion to alpha.
+/// Theorems 3.4 and 3.8: a process with alpha times the mean load loses in proportion to alpha.
 fn contribution(scheme: Scheme, theorem: &str, effort: Effort) -> Finding {
     const MEAN: f64 = 10.0;
     let counts = effort.choose(&[16, 64][..], &[16, 64, 256, 1024]);
@@ -134,15 +136,18 @@ fn contribution(scheme: Scheme, theorem: &str, effort: Effort) -> Finding {
         }
     }
     Finding::new(format!(
-        "{theorem}: what one with alpha A loses in a step, over alpha - 1"
+        "{theorem}: loss of a process with alpha A in a step, over alpha - 1"
     ))
-    .sampled(format!("{counts:?} processes, alpha = 2, 4, 8; the least"))
-    // Others initiate mu / A times in all, each for half of the difference.
+    .sampled(format!(
+        "{counts:?} processes, alpha = 2, 4, 8; the smallest loss"
+    ))
+    // The others together initiate mu / A times per step, each time for half of the difference.
     .at_least(0.5 * guaranteed(), &least.1)
 }
 
-/// Steps in which the first process gets an item each time, another one loses one, and all balance.
-/// The load of the first over the mean, from a quarter of the steps on.
+/// Runs steps in each of which the first process gets an item, a random process loses one, and all
+/// balance. Returns the load of the first over the mean load, averaged over the last three quarters
+/// of the steps.
 fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
     let mut loads: Vec<f64> = (0..count).map(start).collect();
     let mean = loads.iter().sum::<f64>() / count as f64;
@@ -163,8 +168,9 @@ fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
     ratio.mean()
 }
 
-/// What comes in, one item, goes out: mu / load of all others' attempts, each for half; a factor of
-/// two for those that come to nothing.
+/// Bound on the ratio: the item that comes in per step must go out through the mu / load attempts
+/// of each of the others, each of which takes half of the difference; a factor of two allows for
+/// attempts that fail.
 const CONSTANT: f64 = 2.0 * 3.0;
 
 fn ratios(effort: Effort, start: impl Fn(usize, usize) -> f64) -> (Vec<f64>, String) {
@@ -181,21 +187,21 @@ fn constant(claim: &str, (ratios, sample): (Vec<f64>, String)) -> Finding {
     let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
     let most = ratios.iter().copied().fold(0.0, f64::max);
     Finding::new(claim).sampled(sample).says(
-        format!("a constant for all, below {CONSTANT}"),
+        format!("a constant for all counts, below {CONSTANT}"),
         shown.join(" "),
         most <= CONSTANT,
     )
 }
 
-/// Theorem 3.5.
+/// Theorem 3.5: the load of a process that gets items is within a constant factor of the mean load.
 fn locally_bounded(effort: Effort) -> Finding {
-    let claim = "theorem 3.5, symmetric: load of one that gets 1 item a step, over the mean";
+    let claim = "theorem 3.5, symmetric: load of a process that gets 1 item a step, over mean";
     constant(claim, ratios(effort, |_, _| 20.0))
 }
 
-/// Corollary 3.6.
+/// Corollary 3.6: this also holds after a start with all items at one process.
 fn becomes_bounded(effort: Effort) -> Finding {
-    let claim = "corollary 3.6, symmetric: the same after a start with all items at one process";
+    let claim = "corollary 3.6, symmetric: the same, with all items at one process at first";
     let all_at_first = |p, count| if p == 0 { 20.0 * count as f64 } else { 0.0 };
     constant(claim, ratios(effort, all_at_first))
 }

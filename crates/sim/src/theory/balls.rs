@@ -5,16 +5,16 @@ use locksley_policy::Source;
 use super::{Effort, Finding, Mean};
 use crate::CounterRng;
 
-/// How many bins.
+/// Number of bins.
 const BINS: usize = 500;
 
-/// Tosses so many balls into [`BINS`] bins: see [`toss_into`].
+/// Tosses `balls` balls into [`BINS`] bins. See [`toss_into`].
 fn toss(balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
     toss_into(BINS, balls, theta, draw)
 }
 
-/// Tosses so many balls, each of which is discarded with probability `theta`, and counts those in
-/// each bin.
+/// Tosses `balls` balls into `count` bins, each of which is discarded with probability `theta`.
+/// Returns the number of balls in each bin.
 fn toss_into(count: usize, balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
     let mut bins = vec![0; count];
     for _ in 0..balls {
@@ -45,8 +45,8 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Lemma 3.1: with B / (1 - theta) balls, bins of a share beta of all weight are hit with this
-/// probability.
+/// Lemma 3.1: if B / (1 - theta) balls are tossed, the bins that are hit have a share beta of the
+/// total weight with at least this probability.
 fn weighted(theta: f64, beta: f64, trials: usize) -> Finding {
     let weights: Vec<f64> = (0..BINS).map(|bin| 0.99_f64.powi(bin as i32)).collect();
     let all: f64 = weights.iter().sum();
@@ -63,25 +63,26 @@ fn weighted(theta: f64, beta: f64, trials: usize) -> Finding {
     });
     let bound = 1.0 - 1.0 / ((1.0 - beta) * std::f64::consts::E);
     Finding::new(format!(
-        "lemma 3.1, theta {theta}, beta {beta}: P(weight hit)"
+        "lemma 3.1, theta {theta}, beta {beta}: P(a share beta of the weight is hit)"
     ))
     .sampled(sample(trials))
     .at_least(bound, &often.collect())
 }
 
-/// Lemmas 3.2 and 3.3: how many of alpha B balls land in a bin, and whether any does.
+/// Lemmas 3.2 and 3.3: the expected number of alpha B balls that land in a bin, and the probability
+/// that at least one does.
 fn landing(alpha: f64, theta: f64, trials: usize) -> [Finding; 2] {
     let red = (alpha * BINS as f64) as usize;
     let (mut balls, mut hit) = (Mean::default(), Mean::default());
     for trial in 0..trials {
-        // The first bin is as good as any.
+        // By symmetry, the first bin is as good as any other.
         let landed = toss(red, theta, &mut CounterRng::at(32, trial, 0))[0];
         balls.add(f64::from(landed));
         hit.add(f64::from(landed.min(1)));
     }
     let what = format!("alpha {alpha}, theta {theta}");
     [
-        Finding::new(format!("lemma 3.2, {what}: balls in a bin"))
+        Finding::new(format!("lemma 3.2, {what}: number of balls in a bin"))
             .sampled(sample(trials))
             .equals(alpha * (1.0 - theta), &balls, 0.0),
         Finding::new(format!("lemma 3.3, {what}: P(a bin is hit)"))
@@ -90,14 +91,14 @@ fn landing(alpha: f64, theta: f64, trials: usize) -> [Finding; 2] {
     ]
 }
 
-/// How many bins stay red when one is painted green for each of alpha B cubes that lands in a green
-/// bin. The first bins are red, and the first of these are painted.
+/// Returns the number of bins that are painted: one red bin is painted green for each of alpha B
+/// cubes that lands in a green bin. The first bins are red, and the first of these are painted.
 fn painted(red: usize, theta_r: f64, draw: &mut CounterRng) -> usize {
     let cubes = toss(red, theta_r, draw);
     cubes[red..].iter().sum::<u32>() as usize
 }
 
-/// Of the bins that are still red, the share, of all bins, that is hit by some of these balls.
+/// Tosses `balls` balls, and returns the share of all bins that are still red and hit.
 fn red_and_hit(
     red: usize,
     painted: usize,
@@ -113,7 +114,7 @@ fn red_and_hit(
     hit as f64 / BINS as f64
 }
 
-/// Lemma 3.4.
+/// Lemma 3.4: the share of bins that are still red and hit, if a ball is tossed for each green bin.
 fn cubes(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let red = (alpha * BINS as f64) as usize;
     let hit = (0..trials).map(|trial| {
@@ -124,13 +125,13 @@ fn cubes(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let balls = 1.0 - (-(1.0 - alpha) * (1.0 - theta_s)).exp();
     let bound = alpha * (1.0 - (1.0 - alpha) * (1.0 - theta_r)) * balls;
     Finding::new(format!(
-        "lemma 3.4, alpha {alpha}, thetas {theta_r} {theta_s}: red and hit"
+        "lemma 3.4, alpha {alpha}, thetas {theta_r} {theta_s}: share of bins red and hit"
     ))
     .sampled(sample(trials))
     .at_least(bound, &hit.collect())
 }
 
-/// Lemma 3.5.
+/// Lemma 3.5: the same, if balls are tossed only for green bins that a pyramid has hit.
 fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let red = (alpha * BINS as f64) as usize;
     let hit = (0..trials).map(|trial| {
@@ -147,19 +148,18 @@ fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let balls = 1.0 - (-(1.0 - alpha) * (1.0 - theta_s) * asked).exp();
     let bound = alpha * (1.0 - (1.0 - alpha) * (1.0 - theta_r)) * balls;
     Finding::new(format!(
-        "lemma 3.5, alpha {alpha}, thetas {theta_r} {theta_s}: red and hit"
+        "lemma 3.5, alpha {alpha}, thetas {theta_r} {theta_s}: share of bins red and hit"
     ))
     .sampled(sample(trials))
     .at_least(bound, &hit.collect())
 }
 
-/// Problem 3.1, which the thesis leaves open: the bins that are painted give as many balls, which
-/// are tossed once more.
+/// Problem 3.1, which the thesis leaves open: for each painted bin a ball is tossed.
 ///
 /// Of B bins R are red and G green. Let p = 1 - (1 - (1 - theta_r) / B)^R, the probability that a
-/// green bin is hit by a cube, N the number of those that are, and q = 1 - (1 - theta_s) / B. Given
-/// N, R - N bins are still red, and each is hit with probability 1 - q^N. So the answer is the
-/// expectation of f(N), f(n) = (R - n)(1 - q^n).
+/// green bin is hit by a cube, N the number of green bins that are hit, and q = 1 - (1 - theta_s) /
+/// B. Given N, R - N bins are still red, and each is hit with probability 1 - q^N. So the answer is
+/// the expectation of f(N), f(n) = (R - n)(1 - q^n).
 ///
 /// f is concave up to R, and N is at most R. So the answer is at most f(G p), by Jensen's
 /// inequality; and it is at least f(G p) - max |f''| Var(N) / 2. With l = ln(1/q), |f''| is at most
@@ -182,7 +182,7 @@ impl Painted {
         }
     }
 
-    /// The least and the most that the expectation can be, in bins.
+    /// Returns the lower and the upper bound on the expectation, in bins.
     fn bounds(&self) -> (f64, f64) {
         let (bins, red) = (self.bins as f64, self.red as f64);
         let green = bins - red;
@@ -195,7 +195,7 @@ impl Painted {
         (most - bend * green * hit * (1.0 - hit) / 2.0, most)
     }
 
-    /// How many bins are still red and hit, in one trial.
+    /// Returns the number of bins that are still red and hit, in one trial.
     fn trial(&self, number: usize) -> f64 {
         let draw = &mut CounterRng::at(31, number, (self.bins * 1000 + self.red) as u64);
         let cubes = toss_into(self.bins, self.red, self.theta_r, draw);
@@ -220,7 +220,7 @@ pub(super) fn check_open(effort: Effort) -> Vec<Finding> {
         let (least, most) = case.bounds();
         let slack = 5.0 * hit.error();
         Finding::new(format!(
-            "problem 3.1, {} of {} bins red, thetas {} {}: bins still red and hit",
+            "problem 3.1, {} of {} bins red, thetas {} {}: number of bins still red and hit",
             case.red, case.bins, case.theta_r, case.theta_s
         ))
         .sampled(format!("{trials} trials; within the bounds + 5 s.e."))

@@ -9,7 +9,7 @@ use super::{Effort, Finding, Mean};
 use crate::dag::{Computation, Phased, Strands};
 use crate::{CounterRng, Setup, Strategy, simulate};
 
-/// The dealers of `count` processes.
+/// Creates the dealers of `count` processes.
 fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
     let dealing = Dealing {
         oracle,
@@ -18,7 +18,7 @@ fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
     (0..count).map(|p| dealing.dealer(p, count)).collect()
 }
 
-/// Returns `true` if every one of these is within a share of their mean.
+/// Returns `true` if every value is within a share `alpha` of the mean.
 fn is_balanced(values: &[f64], alpha: f64) -> bool {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values
@@ -33,7 +33,7 @@ pub(super) fn check_balance(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Theorem 3: under the simple policy, what two processes got differs by at most n.
+/// Theorem 3: under the simple policy, the numbers of items of two processes differ by at most n.
 fn round_robin(effort: Effort) -> Finding {
     let items = effort.choose(20_000, 1_000_000);
     let mut worst = 0.0_f64;
@@ -42,7 +42,7 @@ fn round_robin(effort: Effort) -> Finding {
         let mut got = vec![0_i64; count];
         for item in 0..items {
             let mut draw = CounterRng::at(3, count, item);
-            // Who produces is as uneven as can be.
+            // Processes produce at very different rates.
             let producer = draw
                 .below(count)
                 .min(draw.below(count))
@@ -53,8 +53,8 @@ fn round_robin(effort: Effort) -> Finding {
             worst = worst.max(gap as f64 / count as f64);
         }
     }
-    Finding::new("theorem 3, simple: |dist(p) - dist(q)| / n")
-        .sampled(format!("n = 2, 7, 32; {items} items, after each"))
+    Finding::new("theorem 3, simple: difference between two processes' items, over n")
+        .sampled(format!("n = 2, 7, 32; {items} items, after each item"))
         .at_most(1.0, worst)
 }
 
@@ -85,10 +85,11 @@ fn work(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Theorem 5: if an item takes one process at most C times as long as another, the work is C (1 +
-/// alpha) balanced; theorem 9: items that go where they have affinity to are alpha-balanced in
-/// their work too, after K items. The paper gives no K for theorem 9; the variance of the work of a
-/// binomial number of items gives n (CV^2 + 1) / ((1 - p^(1/n)) alpha^2).
+/// Theorem 5: if an item takes one process at most C times as long as another, the work of every
+/// process is within a factor C (1 + alpha) of the mean. Theorem 9: if items go to the processes
+/// that they have affinity to, their work too is alpha-balanced after K items. The paper gives no K
+/// for theorem 9; the variance of the work of a binomial number of items gives n (CV^2 + 1) / ((1 -
+/// p^(1/n)) alpha^2).
 pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(100, 1000);
     let (n, p, alpha, most) = (8_usize, 0.9_f64, 0.1, 2.0);
@@ -97,7 +98,7 @@ pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
     let infinite = Oracle::Locality {
         l: Oracle::INFINITE,
     };
-    // Process q is slower by a factor from 1 to C, where the theorem is about that.
+    // For theorem 5, processes are slower by factors from 1 to C.
     let share = |oracle: Oracle, k: f64, slowest: f64, allowed: f64| -> Mean {
         let trial = |trial| {
             let mut draw = CounterRng::at(5, trial, k as u64);
@@ -131,7 +132,7 @@ pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
 }
 
 /// Theorem 8: after K items with uniform affinity, the numbers of items are alpha-balanced with
-/// probability p. The paper's K, with alpha for alpha squared, is too small.
+/// probability p. The K of the paper has alpha instead of alpha squared, and is too small.
 fn affinity(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(300, 1000);
     let (n, p, alpha) = (4_usize, 0.9_f64, 0.05);
@@ -173,8 +174,8 @@ fn affinity(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Theorem 11: with probability at least 1 - 1/L an item gets to the process that it has affinity
-/// to.
+/// Theorem 11: an item gets to the process that it has affinity to with probability at least 1 -
+/// 1/L.
 pub(super) fn check_locality(effort: Effort) -> Vec<Finding> {
     let items = effort.choose(20_000, 1_000_000);
     const N: usize = 16;
@@ -188,25 +189,30 @@ pub(super) fn check_locality(effort: Effort) -> Vec<Finding> {
     for l in [3, 4] {
         let ratio = hit_ratio(&uniform, l, items);
         findings.push(
-            Finding::new(format!("theorem 11, L = {l}: hits, uniform affinity"))
-                .sampled(format!("n = {N}, {items} items"))
-                .at_least(1.0 - 1.0 / f64::from(l), &ratio),
+            Finding::new(format!(
+                "theorem 11, L = {l}: share of hits, uniform affinity"
+            ))
+            .sampled(format!("n = {N}, {items} items"))
+            .at_least(1.0 - 1.0 / f64::from(l), &ratio),
         );
         for (name, shares) in [("one hot process", &hot[..]), ("Zipf", &zipf)] {
             let most = f64::from(l) / N as f64;
             let predicted = shares.iter().map(|share| share.min(most)).sum();
             findings.push(
-                Finding::new(format!("L = {l}: hits, {name}: sum of min(pi, L/n)"))
-                    .sampled(format!("n = {N}, {items} items"))
-                    .equals(predicted, &hit_ratio(shares, l, items), 0.01),
+                Finding::new(format!(
+                    "L = {l}: share of hits, {name}: sum of min(pi, L/n)"
+                ))
+                .sampled(format!("n = {N}, {items} items"))
+                .equals(predicted, &hit_ratio(shares, l, items), 0.01),
             );
         }
     }
     findings
 }
 
-/// How often an item goes where it wants, if it wants to each process with these probabilities. One
-/// producer: each has its own table, so that more would be the same.
+/// Returns the share of items that are dealt to the process that they have affinity to, if the
+/// affinities have the distribution `shares`. There is one producer: every producer has its own
+/// table, so more producers would give the same result.
 fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
     let Some(mut dealer) = dealers(Oracle::Locality { l }, shares.len())
         .into_iter()
@@ -228,8 +234,8 @@ fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
     (0..items).map(hit).collect()
 }
 
-/// Theorem 2, with the dummies that it forgets: ceil(M/G) + 2n lists of G items, and n^2 dummies,
-/// are enough for M items.
+/// Theorem 2, with the dummies that it leaves out: ceil(M/G) + 2n lists of G items, and n^2
+/// dummies, are enough for M items.
 pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
     let operations = effort.choose(50_000, 2_000_000);
     let mut findings = Vec::new();
@@ -239,7 +245,7 @@ pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
         let overhead = lists * g + n * n - most;
         findings.push(
             Finding::new(format!(
-                "theorem 2: (2n + 1) G + n^2, n = {n}, G = {g}, M = {most}"
+                "theorem 2: overhead (2n + 1) G + n^2, n = {n}, G = {g}, M = {most}"
             ))
             .sampled(format!("{operations} operations; no exception"))
             .says(
@@ -247,7 +253,7 @@ pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
                     "overhead <= {}, never out of lists",
                     (2 * n + 1) * g + n * n
                 ),
-                format!("overhead {overhead}, {least} lists left at least"),
+                format!("overhead {overhead}, at least {least} lists left"),
                 overhead <= (2 * n + 1) * g + n * n && least >= 0,
             ),
         );
@@ -255,16 +261,17 @@ pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// The recycling scheme: processes take lists of `g` items from a pool to produce from, and give
-/// back lists that they have filled by consuming. Gives the least number of lists that were in the
-/// pool; negative if it ran out.
+/// Runs the recycling scheme: processes take lists of `g` free items from a pool for producing, and
+/// return lists that they have filled by consuming. Returns the smallest number of lists that were
+/// in the pool; negative if it ran out.
 fn recycle(n: usize, most: usize, g: usize, lists: usize, operations: u64) -> i64 {
     let (mut pool, mut least) = (lists as i64, lists as i64);
     let (mut produce, mut consume) = (vec![0; n], vec![0; n]);
     let mut live = 0;
     for operation in 0..operations {
         let mut draw = CounterRng::at(2, n, operation);
-        // Few produce and others consume, so that lists pile up where they are of no use.
+        // Half of the processes produce and all consume, so lists accumulate at processes that do
+        // not need them.
         let phase = operation / 1000 % 3;
         let producing = draw.below(10) < [8, 2, 5][phase as usize];
         if producing && live < most {

@@ -1,4 +1,4 @@
-//! The thesis's Figures 5.1 to 5.5, with what was measured on them.
+//! Figures 5.1 to 5.5 of the thesis, with measured points.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub const THETAS: [(f64, f64); 4] = [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.5, 0
 pub struct Figure {
     /// The file's name: `figure-5.1.svg`.
     pub name: String,
-    /// What is in it.
+    /// Its contents.
     pub svg: String,
 }
 
@@ -29,7 +29,7 @@ struct Curve {
     points: Vec<(f64, Mean)>,
 }
 
-/// Where a figure's axes are, in pixels, and what they show.
+/// The axes of a figure: conversion of values to pixels.
 struct Axes {
     most: f64,
 }
@@ -51,7 +51,7 @@ impl Axes {
     }
 }
 
-/// Draws all five, with measured points.
+/// Draws all five figures with measured points.
 ///
 /// ```
 /// use locksley_sim::theory::{Effort, figures::figures};
@@ -64,7 +64,7 @@ pub fn figures(effort: Effort) -> Vec<Figure> {
     (1..=5).map(|number| figure(number, effort)).collect()
 }
 
-/// Draws Figure 5.1 (`number` 1) to 5.5. See [`figures`] for all of them.
+/// Draws Figure 5.1 (`number` 1) to 5.5 (`number` 5). See [`figures`] for all of them.
 pub fn figure(number: usize, effort: Effort) -> Figure {
     let trials = effort.choose(5, 100);
     let thetas = number
@@ -101,10 +101,10 @@ pub fn figure(number: usize, effort: Effort) -> Figure {
     }
 }
 
-/// A prediction for every ratio of idle processors, and what was measured for some.
+/// A prediction for every ratio of idle processors, and measurements for some ratios.
 type Line = (Box<dyn Fn(f64) -> f64>, Vec<(f64, Mean)>);
 
-/// The ratios that are measured.
+/// Returns the ratios that are measured.
 fn ratios() -> impl Iterator<Item = f64> {
     (1..20).map(|step| f64::from(step) * 0.05)
 }
@@ -160,7 +160,7 @@ fn draw(title: &str, sample: &str, curves: &[Curve], line_at_one: bool) -> Strin
     svg
 }
 
-/// Grid, numbers and the name of the horizontal axis. Writing to a string does not fail.
+/// Draws grid, numbers and the name of the horizontal axis. Writing to a string does not fail.
 fn frame(svg: &mut String, axes: &Axes, line_at_one: bool) {
     for step in 0..=10 {
         let alpha = f64::from(step) / 10.0;
@@ -189,7 +189,7 @@ fn frame(svg: &mut String, axes: &Axes, line_at_one: bool) {
         let _ = writeln!(
             svg,
             "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\" stroke=\"black\"/>\
-             <text x=\"{}\" y=\"{:.1}\" font-size=\"11\" fill=\"#555\">above this line piles \
+             <text x=\"{}\" y=\"{:.1}\" font-size=\"11\" fill=\"#555\">above this line queues \
              shrink</text>",
             LEFT + 14.0,
             y - 5.0

@@ -1,7 +1,8 @@
-//! What sharing gains over stealing, and when piles stop growing: section 5.3 of the thesis.
+//! The gain of sharing over stealing, and the conditions under which queues stop growing: section
+//! 5.3 of the thesis.
 //!
-//! One round is played again and again, from the state that the analysis assumes: a share alpha of
-//! the processors is idle, the others have deques that are not empty, and each of them enables two
+//! Each trial is a single round from the state that the analysis assumes: a share alpha of the
+//! processors is idle, the others have deques that are not empty, and each of them enables two
 //! nodes.
 
 use locksley_policy::{
@@ -12,7 +13,7 @@ use locksley_policy::{
 use super::{Effort, Finding, Mean};
 use crate::rounds::{Endless, Rounds};
 
-/// What left a busy processor in a round, on average.
+/// Number of nodes that leave a busy processor in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Leaving {
     pub(super) stolen: Mean,
@@ -20,10 +21,10 @@ pub(super) struct Leaving {
     pub(super) both: Mean,
 }
 
-/// The processors of a round.
+/// Number of processors of a round.
 pub(super) const PROCESSORS: usize = 1000;
 
-/// Plays rounds with a share of idle processors.
+/// Runs `trials` rounds in which a share `alpha` of the processors is idle.
 pub(super) fn play(alpha: f64, sharing: Option<Sharing>, trials: usize) -> Leaving {
     let idle = (alpha * PROCESSORS as f64).round() as usize;
     let busy = (PROCESSORS - idle) as f64;
@@ -48,7 +49,7 @@ pub(super) fn play(alpha: f64, sharing: Option<Sharing>, trials: usize) -> Leavi
     leaving
 }
 
-/// A heuristic with these thetas.
+/// Creates a sharing policy with these thetas.
 pub(super) fn sharing(heuristic: Heuristic, theta_r: f64, theta_s: f64) -> Option<Sharing> {
     Some(Sharing {
         heuristic,
@@ -58,7 +59,8 @@ pub(super) fn sharing(heuristic: Heuristic, theta_r: f64, theta_s: f64) -> Optio
     })
 }
 
-/// The gain of a heuristic over stealing alone: of what leaves a busy processor.
+/// Returns the gain of a heuristic: the nodes that leave a busy processor over those that leave it
+/// under stealing alone.
 pub(super) fn gain(alpha: f64, heuristic: Heuristic, trials: usize) -> Mean {
     let alone = play(alpha, None, trials).stolen.mean();
     play(alpha, sharing(heuristic, 0.0, 0.0), trials)
@@ -66,8 +68,8 @@ pub(super) fn gain(alpha: f64, heuristic: Heuristic, trials: usize) -> Mean {
         .scaled(1.0 / alone)
 }
 
-/// Sharper than the thesis, which bounds the steals by the attempts: those who are idle and have
-/// stolen nothing, over those who are busy.
+/// Returns the number of processors that are idle and have stolen nothing, over that of busy
+/// processors. This is sharper than the thesis, which bounds steals by attempts.
 fn left_over(alpha: f64) -> f64 {
     (alpha - (1.0 - alpha) * stolen(alpha)) / (1.0 - alpha)
 }
@@ -76,7 +78,8 @@ fn stolen(alpha: f64) -> f64 {
     1.0 - (-alpha).exp()
 }
 
-/// Donations per busy processor, if a share of them makes an attempt.
+/// Returns the donations per busy processor if a share `attempts` of the busy processors makes an
+/// attempt.
 fn donated(alpha: f64, attempts: f64) -> f64 {
     left_over(alpha) * (1.0 - (-(1.0 - alpha) * attempts).exp())
 }
@@ -88,7 +91,7 @@ fn sharper(alpha: f64, heuristic: Heuristic) -> f64 {
     }
 }
 
-/// A heuristic, its name, and what the thesis predicts of its gain.
+/// The name of a heuristic, the heuristic, and the gain that the thesis predicts.
 type Predicted = (&'static str, Heuristic, fn(f64) -> f64);
 
 const TWO: [Predicted; 2] = [
@@ -115,7 +118,7 @@ pub(super) fn check_gains(effort: Effort) -> Vec<Finding> {
             if [0.5, 0.75].contains(&alpha) {
                 let sharp = 1.0 + sharper(alpha, heuristic) / stolen(alpha);
                 findings.push(
-                    Finding::new(format!("the same, sharper, at {alpha}"))
+                    Finding::new(format!("the same at {alpha}, by the sharper formula"))
                         .sampled(sample())
                         .equals(sharp, &gain, 0.02),
                 );
@@ -125,7 +128,8 @@ pub(super) fn check_gains(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// What leaves a busy processor is at least phi or sigma, for all thetas of the thesis's figures.
+/// Checks that at least phi or sigma nodes leave a busy processor, for all thetas of the figures of
+/// the thesis.
 pub(super) fn check_stability(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(10, 150);
     let mut findings = Vec::new();
@@ -155,14 +159,14 @@ pub(super) fn check_stability(effort: Effort) -> Vec<Finding> {
             }
             findings.push(
                 Finding::new(format!(
-                    "nodes leaving, {name}(a, {theta_r}, {theta_s}), all a"
+                    "nodes leaving a processor, {name}(a, {theta_r}, {theta_s}), all a"
                 ))
                 .sampled(format!(
                     "{PROCESSORS} processors, {trials} rounds for each of a = .05 .. .95; 5 s.e."
                 ))
                 .says(
                     ">= the formula",
-                    format!("shortfall at most {worst:.1} s.e., at {at:.2}"),
+                    format!("shortfall at most {worst:.1} s.e., at a = {at:.2}"),
                     worst <= 5.0,
                 ),
             );
@@ -171,16 +175,17 @@ pub(super) fn check_stability(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Where what leaves a busy processor reaches 1, so that its pile stops growing.
+/// Checks the thresholds: the ratios of idle processors at which one node per round leaves a busy
+/// processor, so that its queue stops growing.
 pub(super) fn check_thresholds(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(40, 600);
     let mut findings = vec![unique(
-        "Claim 5.1: phi(a, 0, 0) = 1 once, at .7375",
+        "claim 5.1: phi(a, 0, 0) = 1 for one a only, .7375",
         |alpha| leaving_greedy(alpha, 0.0, 0.0),
         0.7375,
     )];
     findings.push(unique(
-        "Claim 5.2: sigma(a, 0, 0) = 1 once, at .8674",
+        "claim 5.2: sigma(a, 0, 0) = 1 for one a only, .8674",
         |alpha| leaving_tit_for_tat(alpha, 0.0, 0.0),
         0.8674,
     ));
@@ -195,9 +200,11 @@ pub(super) fn check_thresholds(effort: Effort) -> Vec<Finding> {
     ] {
         let at_bound = play(bound, sharing(heuristic, 0.0, 0.0), trials).both;
         findings.push(
-            Finding::new(format!("{name}: nodes leaving at the threshold {bound:.4}"))
-                .sampled(format!("{PROCESSORS} processors, {trials} rounds"))
-                .at_least(1.0, &at_bound),
+            Finding::new(format!(
+                "{name}: nodes leaving a processor at the threshold {bound:.4}"
+            ))
+            .sampled(format!("{PROCESSORS} processors, {trials} rounds"))
+            .at_least(1.0, &at_bound),
         );
         let measured = crossing(heuristic, sharp, trials);
         findings.push(
@@ -215,7 +222,8 @@ pub(super) fn check_thresholds(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Where the measured curve crosses 1, by a line through two points around the prediction.
+/// Returns the ratio at which the measured curve crosses 1, by a line through two points around the
+/// prediction.
 fn crossing(heuristic: Heuristic, near: f64, trials: usize) -> f64 {
     let at = |alpha: f64| {
         let leaving = play(alpha, sharing(heuristic, 0.0, 0.0), trials).both;
@@ -228,7 +236,7 @@ fn crossing(heuristic: Heuristic, near: f64, trials: usize) -> f64 {
     a + (1.0 - fa) * (b - a) / (fb - fa)
 }
 
-/// A function that crosses 1 exactly once between 0 and 1.
+/// Checks that a function crosses 1 exactly once between 0 and 1, at `root`.
 fn unique(claim: &str, function: impl Fn(f64) -> f64, root: f64) -> Finding {
     let grid: Vec<f64> = (1..10_000).map(|step| f64::from(step) / 10_000.0).collect();
     let rises = grid
@@ -241,7 +249,7 @@ fn unique(claim: &str, function: impl Fn(f64) -> f64, root: f64) -> Finding {
     let once = crossings.len() == 1 && falls.count() == 0;
     let found = crossings.first().copied().unwrap_or(f64::NAN);
     Finding::new(claim)
-        .sampled("10^4 values of a; within 10^-4")
+        .sampled("10^4 values of a; within 2 * 10^-4")
         .says(
             format!("{root}"),
             format!("{found:.4}"),

@@ -42,7 +42,7 @@ pub(super) fn check_greedy(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// The shortest and the longest that a greedy schedule can be, and how long it is.
+/// Returns the lower and the upper bound on the length of a greedy schedule, and its length.
 fn greedy<C: Computation>(mut computation: C, processors: usize) -> (f64, f64, f64) {
     let size = computation.size();
     let report = simulate(&mut computation, &Setup::new(processors, Strategy::Greedy));
@@ -78,21 +78,21 @@ pub(super) fn check_heterogeneous(effort: Effort) -> Vec<Finding> {
             .sampled(format!(
                 "{graphs} random graphs, 1 to 12 processors of changing speeds"
             ))
-            // The sum of a few hundred floating-point numbers is exact to this.
+            // The tolerance covers the rounding errors of a sum of a few hundred numbers.
             .at_most(1.0 + 1e-9, largest(ratios)),
     ]
 }
 
-/// Executes a computation so that at any time the fastest processors are busy, with preemption, and
-/// gives the ratio of the makespan to the bound. Speeds change at random times.
+/// Executes a computation with preemption, so that at any time the fastest processors are busy, and
+/// returns the ratio of the makespan to the bound. Speeds change at random times.
 ///
 /// With Pi the mean speed of a processor up to the makespan T, the bound says T P Pi <= W + (P - 1)
-/// D: what all processors could have done is at most the work and what P - 1 of them lose on a
-/// longest path.
+/// D: the capacity of all processors is at most the work plus what P - 1 of them lose on a longest
+/// path.
 fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut CounterRng) -> f64 {
     let size = computation.size();
     let mut speeds: Vec<f64> = Vec::new();
-    // Ready nodes, and what is left of each.
+    // Ready nodes, and the part of each that is left.
     let mut ready = vec![(computation.start(), 1.0)];
     let (mut capacity, mut until_change) = (0.0, 0.0);
     loop {
@@ -117,7 +117,7 @@ fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut 
             let bound = size.work as f64 + (processors as f64 - 1.0) * size.span as f64;
             return capacity / bound;
         }
-        // Which nodes are executed does not matter to the bound: take others now and then.
+        // The bound holds whichever nodes are executed, so vary them.
         if !ready.is_empty() {
             let turn = draw.below(ready.len());
             ready.rotate_left(turn);
@@ -125,8 +125,8 @@ fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut 
     }
 }
 
-/// Replaces the nodes of which nothing is left by those that they enable. Returns `true` if the
-/// sink was among them.
+/// Replaces completed nodes by the nodes that they enable. Returns `true` if the sink was
+/// completed.
 fn complete<C: Computation>(computation: &mut C, ready: &mut Vec<(C::Node, f64)>) -> bool {
     let mut enabled = Vec::new();
     let mut ended = false;

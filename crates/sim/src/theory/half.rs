@@ -13,10 +13,11 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Steps of a system in which one process gets an item at every step, another one loses one, and
+/// Runs a system in which at every step one process gets an item, a random process loses one, and
 /// all may balance.
 ///
-/// Gives the mean load of the one that gets, over the mean of all.
+/// Returns the load of the process that gets items over the mean load, averaged over the last three
+/// quarters of the steps.
 fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
     const START: usize = 20;
     let mut loads = vec![START; count];
@@ -37,7 +38,7 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
             if !when.should_balance(&mut since[p], loads[p], &mut draw) {
                 continue;
             }
-            // As in the analysis, a process takes part in one balancing of a step.
+            // As in the analysis, a process takes part in at most one balancing per step.
             let Some(q) = other(p, count, &mut draw) else {
                 continue;
             };
@@ -58,8 +59,8 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
     ratio
 }
 
-/// Theorem 3.9: the ratio is a constant that does not grow with the number of processes; one that
-/// steals one item when it is empty has no such constant.
+/// Theorem 3.9: the ratio does not grow with the number of processes. If processes steal one item
+/// when they are empty, it does.
 fn balance(effort: Effort) -> Vec<Finding> {
     let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
     let steps = effort.choose(3000, 8000);
@@ -69,19 +70,20 @@ fn balance(effort: Effort) -> Vec<Finding> {
         let ratios: Vec<f64> = (counts.iter())
             .map(|&count| system(count, steps, when, Amount::Difference, 7).mean())
             .collect();
-        // What comes in, one item, goes out: mu / load of all others' attempts, each for half.
+        // The item that comes in per step goes out through the mu / load attempts of each of the
+        // others, each of which takes half of the difference.
         let predicted = 2.0 / mu + 1.0;
         let most = ratios.iter().copied().fold(0.0, f64::max);
         let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
         findings.push(
             Finding::new(format!(
-                "theorem 3.9, mu {mu}: load of one that gets 1 item a step, over the mean"
+                "theorem 3.9, mu {mu}: load of a process that gets 1 item a step, over the mean"
             ))
             .sampled(format!(
-                "{counts:?} processes, {steps} steps; a factor of 2"
+                "{counts:?} processes, {steps} steps; up to a factor of 2"
             ))
             .says(
-                format!("about 1 + 2 / mu = {predicted:.1} for all"),
+                format!("about 1 + 2 / mu = {predicted:.1} for all counts"),
                 shown.join(" "),
                 most <= 2.0 * predicted && ratios.last() <= Some(&(1.5 * ratios[0].max(predicted))),
             ),
@@ -91,10 +93,11 @@ fn balance(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// The same system on extended deques: one process pushes at every step, another one pops, and what
-/// a process takes is limited by the victim's steal range.
+/// Runs the same system on extended deques: at every step one process pushes an item and a random
+/// process pops one. A thief takes no more than the steal range of its victim.
 ///
-/// Gives the mean load of the one that pushes, over the mean of all.
+/// Returns the load of the process that pushes over the mean load, averaged over the last three
+/// quarters of the steps.
 fn deques(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
     const START: usize = 20;
     let mut deques: Vec<Extended<()>> = vec![Extended::default(); count];
@@ -137,14 +140,15 @@ fn deques(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
     ratio
 }
 
-/// Theorem 3.9 on deques. A process gets at least the fourth of the difference that the range
-/// leaves it, so the constant is larger than that of a vector of loads, by up to that factor.
+/// Theorem 3.9 on deques. The steal range may limit a process to a fourth of the difference, so the
+/// constant is larger than that of a vector of loads by up to a factor of four.
 ///
-/// The theorem is about probabilistic balancing. Under the rule of the factor there is no constant:
-/// a process tries again only when its load has doubled or halved, so that all processes together
-/// make less than a fixed number of attempts in a step, however many they are. One of n - 1
-/// attempts meets the process that pushes, and takes at most half of what it has. So its load
-/// levels off where it is proportional to n, after a number of steps that is proportional to n.
+/// The theorem is about probabilistic balancing. If processes balance when their load has changed
+/// by a factor, there is no constant: a process tries again only when its load has doubled or
+/// halved, so the number of attempts of all processes together in a step is below a constant that
+/// does not depend on their number. One of n - 1 attempts selects the process that pushes, and
+/// takes at most half of its items. So the load of that process levels off at a value that is
+/// proportional to n, after a number of steps that is proportional to n.
 fn balance_of_deques(effort: Effort) -> Vec<Finding> {
     let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
     let steps = effort.choose(3000, 8000);
@@ -156,7 +160,7 @@ fn balance_of_deques(effort: Effort) -> Vec<Finding> {
     let finding = |name: &str, sample: String, predicted: &str, ratios: &[f64], holds| {
         let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
         Finding::new(format!(
-            "theorem 3.9 on extended deques, {name}: load of one that pushes 1 item a step"
+            "theorem 3.9 on extended deques, {name}: load of a process that pushes 1 item a step"
         ))
         .sampled(format!("{counts:?} processes, {sample}"))
         .says(predicted, shown.join(" "), holds)
@@ -167,7 +171,7 @@ fn balance_of_deques(effort: Effort) -> Vec<Finding> {
             let ratios = ratios(&|_| steps, When::PROBABILISTIC, amount);
             let most = ratios.iter().copied().fold(0.0, f64::max);
             let holds = most <= 12.0 && ratios.last() <= Some(&(2.0 * ratios[0].max(3.0)));
-            let predicted = "a constant for all, below 4 (1 + 2)";
+            let predicted = "a constant for all counts, below 4 (1 + 2)";
             finding(name, format!("{steps} steps"), predicted, &ratios, holds)
         })
         .collect();
@@ -177,17 +181,17 @@ fn balance_of_deques(effort: Effort) -> Vec<Finding> {
         Amount::Difference,
     );
     findings.push(finding(
-        "when the load has doubled",
-        "200 steps for each".to_string(),
-        "no constant: more than doubles with four times as many",
+        "when the load has doubled or halved",
+        "200 steps for each process".to_string(),
+        "no constant: more than doubles with four times as many processes",
         &ratios,
         ratios.windows(2).all(|pair| pair[1] > 2.0 * pair[0]),
     ));
     findings
 }
 
-/// Where thieves steal one item when they are empty, what one process gets stays with it: there is
-/// no constant for all numbers of processes.
+/// If processes steal one item when they are empty, items accumulate at the process that gets them:
+/// there is no constant for all numbers of processes.
 fn stealing_one(effort: Effort) -> Finding {
     let counts = effort.choose(&[16, 64][..], &[16, 64, 256]);
     let steps = effort.choose(3000, 20_000);
@@ -195,7 +199,7 @@ fn stealing_one(effort: Effort) -> Finding {
         .map(|&count| system(count, steps, When::Empty, Amount::One, 7).mean())
         .collect();
     let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
-    Finding::new("the same, where thieves steal one item when they are empty")
+    Finding::new("the same, if processes steal one item when they are empty")
         .sampled(format!("{counts:?} processes, {steps} steps"))
         .says(
             "no constant: grows with n",
@@ -213,7 +217,7 @@ fn range(effort: Effort) -> Finding {
     for operation in 0..operations {
         let mut draw = CounterRng::at(8, 0, operation);
         let p = draw.below(2);
-        // Long runs of pushes and of pops, so that many lengths are seen.
+        // Long runs of pushes and of pops, so that many lengths occur.
         if draw.below(500) == 0 {
             pushing = !pushing;
         }
@@ -236,7 +240,7 @@ fn range(effort: Effort) -> Finding {
             }
         }
     }
-    Finding::new("theorem 3.10: the range over the length of an extended deque")
+    Finding::new("theorem 3.10: steal range over the length of an extended deque")
         .sampled(format!(
             "{operations} random operations on two deques; no exception"
         ))

@@ -1,9 +1,8 @@
-//! Sharing over many rounds, for all four heuristics: what section 5.4 of the thesis leaves to be
-//! studied.
+//! Sharing over many rounds, for all four heuristics: future work in section 5.4 of the thesis.
 //!
-//! The analysis of section 5.3 begins each round with all flags as they are at first. Here the
-//! flags stay as the rounds before have left them; who is idle is drawn anew for each round, a
-//! share a of all.
+//! The analysis of section 5.3 starts each round with all flags in their initial state. Here the
+//! flags keep their values from earlier rounds. The idle processors, a share a of all, are drawn
+//! anew for each round.
 //!
 //! **Prediction.** For many processors, let f be the share of flags that are set before a round,
 //! and h the probability that a thief sets a given one in it. After the thieves the share is
@@ -28,11 +27,11 @@ use super::{Effort, Finding, Mean};
 use crate::CounterRng;
 use crate::rounds::{Endless, Rounds};
 
-/// How far a measured threshold may be off.
+/// Tolerance of a measured threshold.
 const NEAR: f64 = 0.01;
 
-/// Rounds that are played before any is counted. Under Abort-for-tat few flags are set in a round,
-/// and they stay long.
+/// Number of rounds before the first that is counted. Under Abort-for-tat few flags are set in a
+/// round, and they stay set for long.
 const WARM: usize = 100;
 
 const HEURISTICS: [(&str, Heuristic); 4] = [
@@ -45,8 +44,8 @@ const HEURISTICS: [(&str, Heuristic); 4] = [
     ),
 ];
 
-/// How many nodes leave a busy processor in a round after many: the fixed point of the module's
-/// table.
+/// Returns the predicted number of nodes that leave a busy processor in a round, after many rounds:
+/// the fixed point of the recurrence in the module's table.
 fn predicted_leaving(a: f64, heuristic: Heuristic) -> f64 {
     let taken = 1.0 - (-a).exp();
     let available = a - (1.0 - a) * taken;
@@ -63,7 +62,8 @@ fn predicted_leaving(a: f64, heuristic: Heuristic) -> f64 {
     let is_continuous = heuristic != Heuristic::TIT_FOR_TAT;
     let mut flags = 0.0;
     let mut donors = 0.0;
-    // The share of flags grows from 0 to its fixed point, by a factor below 1 each time.
+    // The share of flags grows from 0 to its fixed point; each iteration reduces the distance by a
+    // factor below 1.
     for _ in 0..10_000 {
         let after = flags + (1.0 - flags) * set;
         donors = (1.0 - a) * after;
@@ -72,7 +72,8 @@ fn predicted_leaving(a: f64, heuristic: Heuristic) -> f64 {
     taken + given(donors) / (1.0 - a)
 }
 
-/// How many nodes leave a busy processor in a round, on average over many.
+/// Returns the measured number of nodes that leave a busy processor in a round, averaged over many
+/// rounds.
 fn leaving(alpha: f64, heuristic: Heuristic, count: usize) -> f64 {
     let idle = (alpha * PROCESSORS as f64).round() as usize;
     let mut rounds = Rounds::new(Endless, PROCESSORS, sharing(heuristic, 0.0, 0.0), 54);
@@ -94,7 +95,8 @@ fn leaving(alpha: f64, heuristic: Heuristic, count: usize) -> f64 {
     left.mean()
 }
 
-/// The least share of idle processors from which on as many nodes leave as come, if there is one.
+/// Returns the smallest share of idle processors from which on at least one node leaves per round,
+/// if there is one.
 fn threshold(leaving: impl Fn(f64) -> f64) -> Option<f64> {
     let (mut low, mut high) = (0.5, 0.95);
     if leaving(high) < 1.0 {
@@ -111,7 +113,7 @@ fn threshold(leaving: impl Fn(f64) -> f64) -> Option<f64> {
     Some(high)
 }
 
-/// Rounds until all processors are busy, from one that is.
+/// Returns the number of rounds until all processors are busy, starting with one busy processor.
 fn onset(heuristic: Option<Heuristic>, runs: u64) -> Mean {
     let sharing = heuristic.and_then(|heuristic| sharing(heuristic, 0.0, 0.0));
     let run = |seed| {
@@ -138,7 +140,7 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
             threshold.map_or("none".to_owned(), |share| format!("{share:.3}"))
         };
         findings.push(
-            Finding::new(format!("{name}: threshold over many rounds"))
+            Finding::new(format!("{name}: share of idle processors at the threshold"))
                 .sampled(format!(
                     "{PROCESSORS} processors, {count} rounds for each share; within {NEAR}"
                 ))
@@ -149,7 +151,7 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     for (name, heuristic) in HEURISTICS {
         findings.push(
             Finding::new(format!(
-                "{name}: rounds until all are busy, over those of stealing"
+                "{name}: rounds until all processors are busy, over those of stealing"
             ))
             .sampled(format!(
                 "{PROCESSORS} processors, one generator, {runs} runs"

@@ -1,8 +1,8 @@
-//! The papers' theorems, checked.
+//! Checks of the papers' theorems.
 //!
 //! Each [`Claim`] measures what a paper predicts and says whether the prediction holds. A finding
-//! names its sample and its tolerance: for an expectation or a probability, so many standard
-//! errors; for a bound that admits no exception, none.
+//! names its sample and its tolerance: a number of standard errors for an expectation or a
+//! probability, none for a bound that admits no exception.
 //!
 //! The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Work Dealing" and
 //! "Non-Blocking Steal-Half Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and
@@ -26,7 +26,7 @@ use std::fmt;
 
 pub use statistics::Mean;
 
-/// How much is sampled. See [`Finding`] for an example.
+/// Size of the samples. See [`Finding`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Enough to notice an error in a formula or a program; for tests.
@@ -36,7 +36,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// One number or the other.
+    /// Returns the value for this effort.
     pub(crate) fn choose<T>(self, quick: T, full: T) -> T {
         match self {
             Effort::Quick => quick,
@@ -45,7 +45,7 @@ impl Effort {
     }
 }
 
-/// What was found about one prediction.
+/// Result of the check of one prediction.
 ///
 /// ```
 /// use locksley_sim::theory::{Effort, claims};
@@ -57,13 +57,13 @@ impl Effort {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What is claimed, and where.
+    /// The claim, and its place in the paper.
     pub claim: String,
-    /// What is predicted.
+    /// The prediction.
     pub predicted: String,
-    /// What was measured.
+    /// The measurement.
     pub measured: String,
-    /// What was sampled, and how far off the prediction the measurement may be.
+    /// The sample, and how far the measurement may be off the prediction.
     pub sample: String,
     /// `true` if the prediction holds.
     pub holds: bool,
@@ -85,7 +85,7 @@ impl Finding {
         self
     }
 
-    /// A mean that must be this, within a share of it and five standard errors.
+    /// Requires a mean that equals `predicted`, within a share of it plus five standard errors.
     fn equals(mut self, predicted: f64, measured: &Mean, share: f64) -> Finding {
         let tolerance = share * predicted.abs() + 5.0 * measured.error();
         self.predicted = format!("{predicted:.4}");
@@ -95,16 +95,16 @@ impl Finding {
         self
     }
 
-    /// A mean that must not be below this, but for five standard errors.
+    /// Requires a mean of at least `predicted`, less five standard errors.
     fn at_least(mut self, predicted: f64, measured: &Mean) -> Finding {
         self.predicted = format!(">= {predicted:.4}");
         self.measured = measured.to_string();
-        self.sample += "; less 5 s.e.";
+        self.sample += "; tolerance 5 s.e.";
         self.holds = measured.mean() + 5.0 * measured.error() >= predicted;
         self
     }
 
-    /// A number that must not be above this at all.
+    /// Requires a number of at most `predicted`, without tolerance.
     fn at_most(mut self, predicted: f64, measured: f64) -> Finding {
         self.predicted = format!("<= {predicted:.4}");
         self.measured = format!("{measured:.4}");
@@ -113,7 +113,7 @@ impl Finding {
         self
     }
 
-    /// Any other finding.
+    /// Sets prediction, measurement and verdict of any other finding.
     fn says(
         mut self,
         predicted: impl Into<String>,
@@ -127,20 +127,20 @@ impl Finding {
     }
 }
 
-/// Something that the papers claim, and how it is checked. See [`Finding`] for an example.
+/// A claim of the papers and its check. See [`Finding`] for an example.
 #[derive(Clone, Copy)]
 pub struct Claim {
-    /// What it is about.
+    /// Name of the claim.
     pub name: &'static str,
-    /// How many predictions are checked.
+    /// Number of predictions that are checked.
     pub count: usize,
-    /// Checks them, without counting: [`Claim::findings`] does both.
+    /// Checks the predictions. [`Claim::findings`] also checks their number.
     pub check: fn(Effort) -> Vec<Finding>,
 }
 
 impl Claim {
-    /// Checks the claim. If the number of findings is not [`count`](Claim::count), a finding that
-    /// does not hold says so.
+    /// Checks the claim. If the number of findings is not [`count`](Claim::count), adds a finding
+    /// that does not hold and says so.
     ///
     /// ```
     /// use locksley_sim::theory::{Claim, Effort};
@@ -172,7 +172,7 @@ impl fmt::Debug for Claim {
     }
 }
 
-/// All of them, in the order of the papers.
+/// Returns all claims, in the order of the papers.
 ///
 /// ```
 /// let names: Vec<&str> = locksley_sim::theory::claims().iter().map(|claim| claim.name).collect();
@@ -224,7 +224,7 @@ pub fn claims() -> Vec<Claim> {
 mod tests {
     use super::*;
 
-    /// Checks the claims whose names begin like this.
+    /// Checks the claims whose names start with `name`.
     fn check(name: &str) {
         let claims: Vec<Claim> = claims()
             .into_iter()
@@ -249,7 +249,7 @@ mod tests {
         );
     }
 
-    /// The second column of claims in docs/THEORY.md is what `locksley theory --only` is given.
+    /// The third column of the table in docs/THEORY.md has arguments of `locksley theory --only`.
     #[test]
     fn the_page_names_every_claim_and_no_other() {
         let page = include_str!("../../docs/THEORY.md");

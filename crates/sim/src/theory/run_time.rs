@@ -2,8 +2,8 @@
 //!
 //! The thesis bounds the expected number of phases, of P / (1 - theta_r) idle iterations each, by
 //! 32 Tinf (CFLFWS, theorem 4.8, and CFWSS, theorem 6.7) and 48 Tinf (WSSPD, lemma 6.15). So the
-//! makespan is at most T1/P + c Tinf / (1 - theta_r) with c = 32 or 48; what is measured is far
-//! below.
+//! makespan is at most T1/P + c Tinf / (1 - theta_r) with c = 32 or 48. The measured constants are
+//! far below.
 
 use locksley_policy::{Heuristic, Sharing, Theta, Victims};
 
@@ -12,7 +12,7 @@ use super::{Effort, Finding, Mean};
 use crate::dag::{Computation, Dag, Generator, Strands, Visitor};
 use crate::{Costs, NOMINAL, Report, Setup, Speed, Speeds, Strategy, simulate};
 
-/// Computations of all kinds: much and little parallelism, nested and not.
+/// Computations of all kinds: with much and with little parallelism, nested and not nested.
 const DAGS: [&str; 10] = [
     "fib:n=20",
     "balanced:depth=10,grain=20",
@@ -36,7 +36,8 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// All computations on some numbers of processors, with some seeds; nothing if one of them fails.
+/// Runs all computations on several numbers of processors with several seeds. Returns no reports if
+/// one of the runs fails.
 fn runs(effort: Effort, setup: impl Fn(usize) -> Setup) -> Vec<Report> {
     try_runs(effort, setup).unwrap_or_default()
 }
@@ -67,12 +68,12 @@ fn most(reports: &[Report], of: impl Fn(&Report) -> f64) -> f64 {
     largest(reports.iter().map(of))
 }
 
-/// P Tinf.
+/// Returns P Tinf.
 fn area(report: &Report) -> f64 {
     report.processors as f64 * report.size.span as f64
 }
 
-/// (makespan - T1/P) / Tinf.
+/// Returns (makespan - T1/P) / Tinf.
 fn excess(report: &Report) -> f64 {
     let ideal = report.size.work as f64 / report.processors as f64;
     (report.makespan as f64 - ideal) / report.size.span as f64
@@ -87,7 +88,7 @@ pub(super) fn check_stealing(effort: Effort) -> Vec<Finding> {
         let c = most(&reports, |report| excess(report) * (1.0 - theta));
         findings.push(
             Finding::new(format!(
-                "CFLFWS, theta_r {theta}: c of T1/P + c Tinf / (1 - theta_r)"
+                "CFLFWS, theta_r {theta}: c in T1/P + c Tinf / (1 - theta_r)"
             ))
             .sampled(sample(&reports))
             .at_most(32.0, c),
@@ -126,7 +127,7 @@ pub(super) fn check_semi_private(effort: Effort) -> Vec<Finding> {
     let fences =
         |reports: &[Report]| most(reports, |report| report.tally.fences as f64 / area(report));
     vec![
-        Finding::new("WSSPD: c of T1/P + c Tinf")
+        Finding::new("WSSPD: c in T1/P + c Tinf")
             .sampled(sample(&reports))
             .at_most(48.0, most(&reports, excess)),
         Finding::new("WSSPD, lemma 6.9: fences over (3 idle iterations + P)")
@@ -147,7 +148,7 @@ pub(super) fn check_semi_private(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// The closing problem of the thesis: sharing whose deques are semi-private.
+/// The closing problem of the thesis: sharing on semi-private deques.
 pub(super) fn check_private_sharing(effort: Effort) -> Vec<Finding> {
     let sharing = Sharing::default();
     let reports = runs(effort, |processors| {
@@ -165,7 +166,7 @@ pub(super) fn check_private_sharing(effort: Effort) -> Vec<Finding> {
     };
     let alone = runs(effort, |_| Setup::new(1, Strategy::PrivateSharing(sharing)));
     vec![
-        Finding::new("WSSPD inside CFWSS: c of T1/P + c Tinf")
+        Finding::new("WSSPD inside CFWSS: c in T1/P + c Tinf")
             .sampled(sample(&reports))
             .at_most(48.0, most(&reports, excess)),
         Finding::new("the same: fences over (3 idle iterations + offers + P)")
@@ -177,7 +178,7 @@ pub(super) fn check_private_sharing(effort: Effort) -> Vec<Finding> {
         ))
         .sampled(sample(&reports))
         .at_most(4.0 * 48.0, fences(&reports)),
-        Finding::new("the same: fences where no thief asks")
+        Finding::new("the same: fences where no thief requests work")
             .sampled(sample(&alone))
             .at_most(0.0, most(&alone, |report| report.tally.fences as f64)),
     ]
@@ -210,7 +211,7 @@ pub(super) fn check_sharing(effort: Effort) -> Vec<Finding> {
             let ghosts = most(&reports, |report| report.tally.ghosts as f64 / area(report));
             findings.push(
                 Finding::new(format!(
-                    "{which}, {name}: c of T1/P + c Tinf (ghosts: {ghosts:.3} P Tinf)"
+                    "{which}, {name}: c in T1/P + c Tinf (ghosts: {ghosts:.3} P Tinf)"
                 ))
                 .sampled(sample(&reports))
                 .at_most(32.0, most(&reports, excess)),
@@ -220,8 +221,9 @@ pub(super) fn check_sharing(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// One processor generates all the work: how long it takes until all have some, with and without
-/// sharing. The thesis's reason to share (section 1.3.1), which it leaves to be measured.
+/// One processor generates all the work: compares the time until the others are busy with and
+/// without sharing. This is the thesis's reason for sharing (section 1.3.1), which it does not
+/// measure.
 pub(super) fn check_generator(effort: Effort) -> Vec<Finding> {
     let seeds = effort.choose(20, 200);
     let sample = format!("one generator, 64 processors, {seeds} runs each; 5 s.e.");
@@ -233,8 +235,8 @@ pub(super) fn check_generator(effort: Effort) -> Vec<Finding> {
         };
         all_busy(Strategy::Sharing(policy), seeds)
     };
-    // Thieves set flags at random, and hit that of the one generator as seldom as they hit its
-    // deque: only Greedy gains much.
+    // Thieves set the flags of random processors, and hit that of the generator as rarely as they
+    // hit its deque, so only Greedy gains much.
     [
         ("Greedy", Heuristic::GREEDY, 0.9),
         ("Tit-for-tat", Heuristic::TIT_FOR_TAT, 1.0),
@@ -247,7 +249,7 @@ pub(super) fn check_generator(effort: Effort) -> Vec<Finding> {
     .into_iter()
     .map(|(name, heuristic, most)| {
         let ratio = sharing(heuristic).scaled(1.0 / stealing.mean());
-        let claim = format!("{name}: ticks until all are busy, over those of stealing");
+        let claim = format!("{name}: ticks until nine of ten are busy, over stealing's");
         Finding::new(claim).sampled(sample.clone()).says(
             format!("<= {most}"),
             ratio.to_string(),
@@ -257,10 +259,11 @@ pub(super) fn check_generator(effort: Effort) -> Vec<Finding> {
     .collect()
 }
 
-/// When nine of ten processors are busy for the first time; infinity if they never are.
+/// Returns the time at which nine of ten processors are busy for the first time; infinity if they
+/// never are.
 fn all_busy(strategy: Strategy, seeds: u64) -> Mean {
     let first = |seed| {
-        // No task ends before all have one, so that there are enough.
+        // No task ends before all processors have one, so there are enough tasks.
         let mut generator = Strands::new(Generator::new(100, 1000, 1));
         let setup = Setup {
             seed,
@@ -276,7 +279,7 @@ fn all_busy(strategy: Strategy, seeds: u64) -> Mean {
         .collect()
 }
 
-/// Machines whose processors are slow and fast in turns, or taken away and given back.
+/// Returns machines whose processors are alternately slow and fast, or taken away and given back.
 fn changing_machines() -> [(&'static str, Speeds); 2] {
     let half = NOMINAL / 2;
     let changing = vec![
@@ -294,9 +297,9 @@ fn changing_machines() -> [(&'static str, Speeds); 2] {
     ]
 }
 
-/// The makespan is (W + c P D) over the mean speed of all.
+/// Checks that the makespan is (W + c P D) over the total mean speed of all processors.
 pub(super) fn check_changing(effort: Effort) -> Vec<Finding> {
-    // Ticks so fine that what is rounded up to the next one does not count.
+    // Ticks are so short that rounding times up to the next tick does not matter.
     let node = 100;
     let costs = Costs {
         node,
@@ -314,14 +317,14 @@ pub(super) fn check_changing(effort: Effort) -> Vec<Finding> {
             let done = ticks / f64::from(node);
             (done - report.size.work as f64) / area(report)
         });
-        Finding::new(format!("LFWS, {name}: c of (W + c P D) / total speed"))
+        Finding::new(format!("LFWS, {name}: c in (W + c P D) / total speed"))
             .sampled(sample(&reports))
             .at_most(32.0, c)
     };
     changing_machines().into_iter().map(check).collect()
 }
 
-/// What all processors could have done up to a time, in ticks of nominal speed.
+/// Returns the capacity of all processors up to a time, in ticks at nominal speed.
 fn capacity(speeds: &Speeds, processors: usize, until: u64) -> f64 {
     let done = |p: usize| {
         let Some(speed) = speeds.get(p) else {

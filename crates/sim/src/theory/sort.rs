@@ -1,4 +1,4 @@
-//! Merge sort's work and depth (Danjean's lecture).
+//! Work and depth of merge sort (Danjean's lecture).
 
 use super::{Effort, Finding};
 use crate::dag::{Merge, SeriesParallel, Size, Sort, explore};
@@ -13,7 +13,8 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// What is walked through agrees with a formula for 2^1 .. 2^most numbers.
+/// Checks that the explored computation agrees with a formula for 2^1 .. 2^most numbers. Returns
+/// the two sizes for 2^most, and whether all agree.
 fn agrees(most: u32, merge: Merge, formula: impl Fn(u64) -> Size) -> (Size, Size, bool) {
     let last = (formula(u64::from(most)), explore(&Sort::new(most, merge)));
     let all = (1..=most).all(|k| explore(&Sort::new(k, merge)) == formula(u64::from(k)));
@@ -32,8 +33,8 @@ fn serial(most: u32) -> Finding {
 
 fn parallel(most: u32) -> Finding {
     let (predicted, measured, holds) = agrees(most, Merge::Parallel { split: 0.5 }, |k| {
-        // Merging 2^k takes 2^(k+1) - k - 2 nodes; a fork per inner node of the tree, and the
-        // leaves.
+        // Merging 2^k numbers takes 2^(k+1) - k - 2 nodes. The sort adds a fork per inner node of
+        // its tree, and the leaves.
         let merges: u64 = (1..=k)
             .map(|level| ((2 << level) - level - 2) << (k - level))
             .sum();
@@ -48,7 +49,7 @@ fn parallel(most: u32) -> Finding {
         .says(show(predicted), show(measured), holds)
 }
 
-/// The depth of the merge, from the difference of two sorts, at a 3/4 split: about 1.205 k^2.
+/// Checks the depth of a merge with a 3/4 split, about 1.205 k^2, from the difference of two sorts.
 fn uneven(k: u32) -> Finding {
     let span = |k| Sort::new(k, Merge::Parallel { split: 0.75 }).size().span;
     // The last merge, and a fork.
@@ -64,7 +65,8 @@ fn uneven(k: u32) -> Finding {
         )
 }
 
-/// Every search of a merge beside the others: the sort's depth is Theta(k^2).
+/// Checks the merge path: all searches of a merge are parallel, so the depth of the sort is
+/// Theta(k^2).
 fn path(most: u32) -> Finding {
     let (predicted, measured, holds) = agrees(most, Merge::Path, |k| {
         // A merge of 2^k: forks over 2^(k - b) blocks, a search of k and a merge of 2^b in each.

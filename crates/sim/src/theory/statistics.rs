@@ -1,4 +1,4 @@
-//! Means, and how sure they are.
+//! Means and their standard errors.
 
 use std::fmt;
 
@@ -33,22 +33,22 @@ impl Mean {
         };
     }
 
-    /// The mean; 0 of no samples.
+    /// Returns the mean; 0 if there are no samples.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The largest sample.
+    /// Returns the largest sample.
     pub fn max(&self) -> f64 {
         self.most
     }
 
-    /// How many samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.count as u64
     }
 
-    /// The mean of the samples times a factor.
+    /// Returns the mean of the samples multiplied by a factor.
     pub fn scaled(&self, factor: f64) -> Mean {
         Mean {
             count: self.count,
@@ -58,7 +58,7 @@ impl Mean {
         }
     }
 
-    /// The standard error of the mean.
+    /// Returns the standard error of the mean; 0 if there are fewer than two samples.
     pub fn error(&self) -> f64 {
         if self.count < 2.0 {
             return 0.0;
@@ -67,8 +67,8 @@ impl Mean {
     }
 }
 
-/// The largest of these values. NaN if there are none, or if one is NaN, as of a run that has
-/// failed: no bound holds for it.
+/// Returns the largest value. Returns NaN if there are no values, or if one is NaN, as for a run
+/// that has failed: no bound holds for NaN.
 pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     let larger = |most: f64, value: f64| if value <= most { most } else { value };
     let worse = |most: f64, value: f64| {

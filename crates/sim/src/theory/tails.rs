@@ -2,8 +2,8 @@
 //!
 //! With probability at least 1 - epsilon there are at most 64 Tinf + 16 ln(1/epsilon) phases of P /
 //! (1 - theta_r) idle iterations. The first term does not depend on epsilon, and is far above what
-//! is measured; so a sharper claim is checked besides, which the theorem does not make: what the
-//! quantiles lie above the median stays below the second term.
+//! is measured; so a sharper claim is checked too, which the theorem does not make: the quantiles
+//! exceed the median by less than the second term.
 
 use locksley_policy::{Flexible, Theta, Victims};
 
@@ -44,7 +44,7 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// How many phases each run had, the least first; nothing if a run fails.
+/// Returns the number of phases of each run, sorted; an empty vector if a run fails.
 fn sorted_phases(theta: f64, runs: u64) -> Vec<f64> {
     let victims = Victims::SKIP.with_theta(Theta::new(theta).unwrap_or(Theta::ZERO));
     let strategy = Strategy::Flexible(Flexible { victims });

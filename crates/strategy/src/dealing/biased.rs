@@ -1,8 +1,8 @@
-//! A lock that is biased towards one thread: the owner enters with plain stores and loads, and a
-//! thread that else wants to pays.
+//! A lock that is biased towards one thread: the owner enters with plain stores and loads, and any
+//! other thread pays with a heavy barrier.
 //!
 //! ```text
-//!   owner                               another one
+//!   owner                               another thread
 //!   inside = true                       taken: false -> true   (or gives up)
 //!   light barrier                       heavy barrier
 //!   taken?  ── yes ──> inside = false,  inside?  ── yes ──> taken = false, and gives up
@@ -11,21 +11,22 @@
 //!   inside = false                      taken = false
 //! ```
 //!
-//! **Exclusion.** The pair of barriers sees to it that the owner sees `taken`, or the other sees
-//! `inside` (`locksley_queue::barrier`). Of several others, one exchange decides.
+//! **Exclusion.** The pair of barriers ensures that the owner sees `taken`, or the other thread
+//! sees `inside` (`locksley_queue::barrier`). Among several other threads the exchange of `taken`
+//! decides.
 //!
-//! **Who waits.** Others never do. The owner waits for one who is inside already, and for one who
-//! is about to find it inside and to give up.
+//! **Waiting.** Other threads never wait. The owner waits for a thread that is inside, and for one
+//! that is about to find the owner inside and to give up.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | B1 | enter: light barrier between `inside` and `taken` | compiler | B4 | both would get in | `dealing::models::one_at_a_time` |
-//! | B2 | enter: load of `taken` | Acquire | B6 | the owner would not see what the last one to leave did | as B1 |
-//! | B3 | leave, and step back: store of `inside` | Release | B5 | another one would not see what the owner did; in stepping back too, as its store hides that of the last leaving (this second half is argued, not shown by loom) | as B1 |
+//! | B2 | enter: load of `taken` | Acquire | B6 | the owner would not see what the last thread to leave did | as B1 |
+//! | B3 | leave, and step back: store of `inside` | Release | B5 | another thread would not see what the owner did; when stepping back too, because that store hides the one of the last leaving (this second half is argued, not shown by loom) | as B1 |
 //! | B4 | try: heavy barrier between `taken` and `inside` | membarrier | B1 | as B1 | as B1 |
 //! | B5 | try: load of `inside` | Acquire | B3 | as B3 | as B1 |
 //! | B6 | leave, of others: store of `taken` | Release | B2, B7 | as B2, for the owner or the next one | as B1 |
-//! | B7 | try: exchange of `taken` | Acquire | B6 | as B6 | not shown by loom: the heavy barrier behind it [B4], a fence there, acquires too; exclusion of others does not lean on how that is made |
+//! | B7 | try: exchange of `taken` | Acquire | B6 | as B6 | not shown by loom: the heavy barrier behind it [B4], a fence there, acquires too; the exclusion of other threads shall not depend on how the barrier is implemented |
 
 use std::sync::Arc;
 
@@ -34,31 +35,31 @@ use locksley_queue::barrier;
 
 use crate::sync::{AtomicBool, Ordering, UnsafeCell, give_way};
 
-/// How often the owner looks again before it gives its processor away. The thread inside needs a
-/// fraction of a microsecond, unless it has lost its own.
+/// Number of times that the owner checks the lock before it yields its processor. The thread inside
+/// needs a fraction of a microsecond, unless it was preempted.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
 struct Lock<T> {
-    /// The owner is inside. Written by the owner.
+    /// Set while the owner is inside. Written by the owner.
     inside: CachePadded<AtomicBool>,
-    /// Another one is inside, or tries to be. Written by others.
+    /// Set while another thread is inside, or tries to enter. Written by the other threads.
     taken: CachePadded<AtomicBool>,
-    /// For the thread that is inside.
+    /// Accessed by the thread that is inside.
     content: UnsafeCell<T>,
 }
 
-// SAFETY: one thread at a time is inside and reaches the content, and sees what the last one did.
+// SAFETY: one thread at a time is inside and accesses the content, and sees what the last one did.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Lock<T> {}
 
-/// The owner's side. There is one.
+/// The owner's side. There is only one.
 pub(super) struct OwnerLock<T>(Arc<Lock<T>>);
 
-/// The other side, for all other threads.
+/// The side of all other threads.
 pub(super) struct RemoteLock<T>(Arc<Lock<T>>);
 
-/// Both sides of something locked.
+/// Creates a lock around `content`, and returns both sides.
 pub(super) fn biased<T>(content: T) -> (OwnerLock<T>, RemoteLock<T>) {
     let lock = Arc::new(Lock {
         inside: CachePadded::new(AtomicBool::new(false)),
@@ -69,7 +70,7 @@ pub(super) fn biased<T>(content: T) -> (OwnerLock<T>, RemoteLock<T>) {
 }
 
 impl<T> OwnerLock<T> {
-    /// Enters, and calls `f`.
+    /// Enters, calls `f`, and leaves.
     #[inline]
     pub(super) fn with<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
         let lock = &*self.0;
@@ -79,7 +80,7 @@ impl<T> OwnerLock<T> {
             // [B2]
             lock.wait();
         }
-        // SAFETY: the owner is inside, and the `&mut` says that it is so once.
+        // SAFETY: the owner is inside, and because of `&mut self` only once.
         let result = lock.content.with_mut(|content| f(unsafe { &mut *content }));
         lock.inside.store(false, Ordering::Release); // [B3]
         result
@@ -87,7 +88,7 @@ impl<T> OwnerLock<T> {
 }
 
 impl<T> Lock<T> {
-    /// The owner steps back, and enters again when it can.
+    /// For the owner: steps back, and enters again as soon as no other thread is inside.
     #[cold]
     #[inline(never)]
     fn wait(&self) {
@@ -113,7 +114,7 @@ impl<T> Lock<T> {
 }
 
 impl<T> RemoteLock<T> {
-    /// Enters and calls `f`, unless another thread is inside.
+    /// Enters, calls `f`, and leaves, unless another thread is inside.
     pub(super) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         let lock = &*self.0;
         let taken = lock.taken.load(Ordering::Relaxed)
@@ -127,8 +128,8 @@ impl<T> RemoteLock<T> {
         let alone = barrier::heavy() // [B4]
             && !lock.inside.load(Ordering::Acquire); // [B5]
         let result = alone.then(|| {
-            // SAFETY: of the others this one is inside; the owner was not, and sees so before it
-            // enters.
+            // SAFETY: of the other threads only this one is inside; the owner was not inside, and
+            // sees `taken` before it enters.
             lock.content.with_mut(|content| f(unsafe { &mut *content }))
         });
         lock.taken.store(false, Ordering::Release); // [B6]

@@ -1,25 +1,26 @@
-//! Work dealing as published (`dealing:...,mode=dedicated`): what a worker is dealt it executes
-//! itself, and no other does.
+//! Work dealing as published (`dealing:...,mode=dedicated`): a worker executes all jobs that it is
+//! dealt, and no other worker does.
 //!
-//! - The put-oracle is asked for every spawned job. What a worker deals to itself lies in a buffer
-//!   like any other, and is executed in that order, oldest first.
-//! - No worker enters another's place: there is no lock, and no barrier but those of the sleep.
-//! - Items come from lists that are there from the beginning (LISTS_NUM). Where none is left, a job
-//!   goes to the pool's queue, and so does what is spawned while the pool ends.
+//! - The put-oracle selects a worker for every spawned job. The jobs that a worker deals to itself
+//!   lie in a buffer like any other, and are executed in that order, oldest first.
+//! - No worker enters another's inbox: there is no lock, and no barrier except those of going to
+//!   sleep.
+//! - Items come from lists that are allocated at the beginning (LISTS_NUM). If none is left, a job
+//!   goes to the pool's queue, and so do jobs that are spawned while the pool ends.
 //!
-//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any
-//! work, its own buffers first: a waiter that did not could wait for another one that waits for it,
-//! each with what the other waits for in its buffers. One that has stacked up as many jobs of
-//! others as it may leaves its buffers to the pool's queue before it blocks.
+//! Forks lie in the pool's deque, and are stolen: the paper has no joins. A waiter takes any work,
+//! its own buffers first. Otherwise two waiters could wait for each other, each with the job that
+//! the other waits for in its buffers. A waiter that has reached the limit of nested jobs moves the
+//! contents of its buffers to the pool's queue before it blocks.
 //!
-//! A handle that is joined before its task has begun runs the task itself, as everywhere.
+//! As under every strategy, a handle that is joined before its task has begun runs the task itself.
 //!
-//! A worker that sleeps is woken when it is dealt something: the dealer wakes that very worker.
+//! A dealer wakes the worker that it deals to, if that worker sleeps.
 //!
-//! **Theorems.** 1: dealing and collecting are wait-free but for the pool of lists, whose
-//! compare-and-swap fails only if another's succeeds. 2: the memory is fixed: the lists, and n^2
-//! dummies. 3 and 11 hold as of the oracle, since no job goes elsewhere; with `l=inf` every job is
-//! executed where it prefers to be. 4 to 10: the simulator's `dealing` is this mode.
+//! **Theorems.** 1: dealing and collecting are wait-free except for the pool of lists, whose
+//! compare-and-swap fails only if another thread's succeeds. 2: the memory is fixed: the lists, and
+//! n^2 dummies. 3 and 11 hold as for the oracle, since no job goes elsewhere; with `l=inf` every
+//! job is executed by the worker that it prefers. 4 to 10: the simulator's `dealing` is this mode.
 
 use std::sync::Arc;
 
@@ -33,22 +34,22 @@ use crate::QueuedJob;
 use crate::{GroupId, Job};
 use crate::{LocalQueue, StealHandle, TransferCounts};
 
-/// The owner's side.
+/// The owner's side of a queue of the strategy `dealing` in the mode `dedicated`.
 pub struct DedicatedQueue<J: Job> {
     me: usize,
-    /// Its row and its column of buffers; none for a worker beyond those that are dealt to.
+    /// The worker's row and column of buffers; `None` if it is not dealt to.
     process: Option<Process<J>>,
     matrix: Arc<Matrix<J>>,
     policy: Dealing,
     dealer: Dealer,
     collector: Collector,
     random: Random,
-    /// To whom something was dealt last.
+    /// The worker to which a job was dealt last.
     dealt_to: Option<usize>,
     transfers: TransferCounts,
 }
 
-/// The other side, which gives nothing.
+/// The other workers' side of a [`DedicatedQueue`], from which nothing can be stolen.
 pub struct Closed;
 
 impl<J: Job> StealHandle<J> for Closed {
@@ -73,14 +74,14 @@ impl<J: Job> DedicatedQueue<J> {
             process,
             matrix,
             policy,
-            // Another stream than that of the worker's search.
+            // A different stream from that of the worker's search.
             random: Random::new(!seed, me as u64),
             dealt_to: None,
             transfers: TransferCounts::default(),
         }
     }
 
-    /// The paper's `putItem`. Gives the job back if there is no item for it.
+    /// Deals a job: the paper's `putItem`. Returns the job if there is no item for it.
     fn deal(&mut self, job: J, near: Option<usize>) -> Result<(), J> {
         let (me, matrix) = (self.me, &*self.matrix);
         let Some(process) = &mut self.process else {
@@ -93,12 +94,12 @@ impl<J: Job> DedicatedQueue<J> {
         let to = self.dealer.deal(near, pending, &mut self.random);
         let was_dealt = job.is_dealt();
         let job = job.anywhere().dealt(near == Some(to));
-        // Counted first: see `matrix`.
+        // Counted before it is linked: see `matrix`.
         matrix.count_dealt(me, to, job.is_near());
         let produced = process.produce(to, job);
         assert!(produced.is_ok(), "all who are dealt to are in the matrix");
         if was_dealt {
-            // It was dealt for the second time, and will be executed once.
+            // The job was counted as dealt twice, and will be executed once.
             matrix.count_executed(me);
         }
         self.transfers.near += u64::from(near.is_some());
@@ -111,7 +112,7 @@ impl<J: Job> DedicatedQueue<J> {
         Ok(())
     }
 
-    /// Takes the oldest item that `from` has dealt to this worker.
+    /// Takes the oldest job that `from` has dealt to this worker.
     fn consume(&mut self, from: usize) -> Option<QueuedJob<J>> {
         let job = self.process.as_mut()?.consume_from(from)?;
         self.matrix.count_taken(self.me, from, job.is_near());
@@ -125,12 +126,12 @@ impl<J: Job> LocalQueue<J> for DedicatedQueue<J> {
         self.deal(job, None)
     }
 
-    /// What was dealt is taken in the order of dealing: see `pop_received`.
+    /// Returns `None`: dealt jobs are taken in the order of dealing, by `pop_received`.
     fn pop(&mut self) -> Option<J> {
         None
     }
 
-    /// The paper's `getItem`.
+    /// Takes a job that this worker was dealt: the paper's `getItem`.
     fn pop_received(&mut self) -> Option<QueuedJob<J>> {
         let members = self.matrix.members();
         (0..=members).find_map(|_| {
@@ -170,8 +171,8 @@ impl<J: Job> DealtJobs<J> for DedicatedQueue<J> {
             let Some(word) = process.and_then(|process| process.peek_from(from)) else {
                 return false;
             };
-            // SAFETY: the word is that of a job in a buffer whose one consumer this worker is. It
-            // has not been executed, and stays there.
+            // SAFETY: the word is that of a job in a buffer whose only consumer this worker is. The
+            // job has not been executed, and stays in the buffer.
             unsafe { J::from_word(word).group() == group }
         })?;
         self.consume(from)

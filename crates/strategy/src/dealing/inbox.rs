@@ -1,4 +1,4 @@
-//! What a worker's lock protects: its stack, and its row and column of the matrix.
+//! The data that a worker's lock protects: its stack, and its row and column of the matrix.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use crate::{GroupId, Job};
 
 /// A worker's stack, and the buffers from and to it.
 pub(super) struct Inbox<J: Job> {
-    /// What the worker has dealt to itself or fetched, oldest first.
+    /// The jobs that the worker has dealt to itself or fetched, oldest first.
     pub(super) stack: VecDeque<J>,
-    /// Its row and its column of buffers, if it is dealt to.
+    /// The worker's row and column of buffers, if it has buffers.
     pub(super) process: Option<Process<J>>,
 }
 
@@ -23,7 +23,7 @@ impl<J: Job> Inbox<J> {
         }
     }
 
-    /// Puts a job on the stack.
+    /// Pushes a job on the stack.
     #[inline]
     pub(super) fn push(&mut self, job: J, state: &PeerState<J>) {
         self.stack.push_back(job);
@@ -33,7 +33,7 @@ impl<J: Job> Inbox<J> {
         }
     }
 
-    /// Takes the newest job of the stack.
+    /// Pops the newest job of the stack.
     #[inline]
     pub(super) fn pop(&mut self, state: &PeerState<J>) -> Option<J> {
         let job = self.stack.pop_back()?;
@@ -63,8 +63,7 @@ impl<J: Job> Inbox<J> {
         Some(job)
     }
 
-    /// Links a job into the buffer to another worker. There is such a worker, and `me` is dealt to
-    /// itself.
+    /// Links a job into the buffer to another worker. That worker and `me` must have buffers.
     #[inline]
     pub(super) fn produce(&mut self, matrix: &Matrix<J>, me: usize, to: usize, job: J) {
         matrix.count_dealt(me, to, job.is_near());
@@ -74,7 +73,7 @@ impl<J: Job> Inbox<J> {
         assert!(produced.is_ok(), "all who are dealt to are in the matrix");
     }
 
-    /// Takes the oldest item that `from` has dealt to this place, which is that of `me`.
+    /// Takes the oldest job that `from` has dealt to `me`, whose inbox this is.
     #[inline]
     pub(super) fn consume(&mut self, matrix: &Matrix<J>, me: usize, from: usize) -> Option<J> {
         let job = self.process.as_mut()?.consume_from(from)?;
@@ -82,15 +81,15 @@ impl<J: Job> Inbox<J> {
         Some(job)
     }
 
-    /// The oldest item that `from` has dealt to this place.
+    /// Returns the oldest job that `from` has dealt to this inbox.
     fn peek(&self, from: usize) -> Option<J> {
         let word = self.process.as_ref()?.peek_from(from)?;
-        // SAFETY: the word is that of a job in the buffer. A reference may be copied; who takes the
-        // job out is decided by `consume`.
+        // SAFETY: the word is that of a job in the buffer. `J` is `Copy`, so the reference may be
+        // copied; `consume` decides which thread takes the job.
         Some(unsafe { J::from_word(word) })
     }
 
-    /// Takes the oldest item that `from` has dealt to this place, if it is one of this group.
+    /// Takes the oldest job that `from` has dealt to this inbox, if it is one of this group.
     pub(super) fn consume_of(
         &mut self,
         matrix: &Matrix<J>,
@@ -99,13 +98,13 @@ impl<J: Job> Inbox<J> {
         group: GroupId,
     ) -> Option<J> {
         let oldest = self.peek(from)?;
-        // SAFETY: what is in a buffer has not been executed, and no other worker can take it.
+        // SAFETY: a job in a buffer has not been executed, and no other worker can take it.
         let fits = unsafe { oldest.group() } == group;
         fits.then(|| self.consume(matrix, me, from)).flatten()
     }
 
-    /// For another one: takes what fits from the fullest buffer to this place, which is that of
-    /// `me`, up to half of it, and up to `most`.
+    /// For another worker: takes the jobs that fit from the fullest buffer to `me`, whose inbox
+    /// this is, up to half of them, and up to `most`.
     pub(super) fn give_dealt(
         &mut self,
         matrix: &Matrix<J>,
@@ -122,7 +121,7 @@ impl<J: Job> Inbox<J> {
         self.give_back(matrix, [me, from], most, fits)
     }
 
-    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers
+    /// For a waiter: takes the oldest jobs of this inbox, which is that of `me`, from the buffers
     /// and from the stack, up to `most`.
     pub(super) fn give_any(
         &mut self,
@@ -141,8 +140,8 @@ impl<J: Job> Inbox<J> {
         jobs
     }
 
-    /// Takes items out of the buffer of `dealer` to this place, which is that of `me`, as long as
-    /// they fit, and so many at most.
+    /// Takes jobs out of the buffer from `dealer` to `me`, whose inbox this is, as long as they
+    /// fit, and up to `most`.
     pub(super) fn give_back(
         &mut self,
         matrix: &Matrix<J>,

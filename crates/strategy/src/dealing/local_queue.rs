@@ -1,5 +1,4 @@
-//! What the worker and its thieves call: the queue of a worker that deals, by the traits of all
-//! strategies.
+//! The traits of all strategies, implemented for the queue of a worker that deals.
 
 use locksley_machine::clock::Instant;
 use locksley_queue::Steal;
@@ -9,24 +8,24 @@ use crate::QueuedJob;
 use crate::{GroupId, Job};
 use crate::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 
-/// What the worker asks of a queue that deals, and of no other.
+/// The operations that only a queue of the strategy `dealing` has.
 pub trait DealtJobs<J: Job> {
     /// Takes a spawned job of this group that was dealt to this queue.
     fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>>;
 
-    /// Takes back a job of this group that was dealt to another worker, and that has not begun.
-    /// Returns `true` besides if jobs were moved on the way.
+    /// Takes back a job of this group that was dealt to another worker and has not begun. The
+    /// second result is `true` if any jobs were moved.
     fn take_back(&mut self, group: GroupId) -> (Option<QueuedJob<J>>, bool) {
         let _ = group;
         (None, false)
     }
 
-    /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
+    /// Takes the ghosts among the jobs that were dealt to other queues, for the caller to free.
     fn take_ghosts(&mut self) -> Vec<J> {
         Vec::new()
     }
 
-    /// Returns `true` if there is something that this worker alone may take.
+    /// Returns `true` if there are jobs that only this worker may take.
     fn has_received(&self) -> bool {
         false
     }
@@ -36,49 +35,49 @@ pub trait DealtJobs<J: Job> {
         false
     }
 
-    /// Takes the index of the worker that something was dealt to since this was last asked.
+    /// Takes the index of the worker to which a job was dealt last, if any was since the last call.
     fn dealt_to(&mut self) -> Option<usize>;
 
-    /// Returns `true` if everything has been executed that was dealt.
+    /// Returns `true` if all dealt jobs have been executed.
     fn is_settled(&self) -> bool;
 }
 
-/// What the worker asks of this strategy alone. See [`DealtJobs`].
+/// The operations of this strategy alone: see [`DealtJobs`].
 impl<J: Job> dyn LocalQueue<J> {
-    /// [`DealtJobs::pop_of`].
+    /// See [`DealtJobs::pop_of`].
     pub fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob<J>> {
         self.as_dealing()?.pop_of(group)
     }
 
-    /// [`DealtJobs::take_back`].
+    /// See [`DealtJobs::take_back`].
     pub fn take_back(&mut self, group: GroupId) -> (Option<QueuedJob<J>>, bool) {
         self.as_dealing()
             .map_or((None, false), |queue| queue.take_back(group))
     }
 
-    /// [`DealtJobs::take_ghosts`].
+    /// See [`DealtJobs::take_ghosts`].
     pub fn take_ghosts(&mut self) -> Vec<J> {
         self.as_dealing()
             .map(|queue| queue.take_ghosts())
             .unwrap_or_default()
     }
 
-    /// [`DealtJobs::has_received`].
+    /// See [`DealtJobs::has_received`].
     pub fn has_received(&mut self) -> bool {
         self.as_dealing().is_some_and(|queue| queue.has_received())
     }
 
-    /// [`DealtJobs::was_refused`].
+    /// See [`DealtJobs::was_refused`].
     pub fn was_refused(&mut self) -> bool {
         self.as_dealing().is_some_and(|queue| queue.was_refused())
     }
 
-    /// [`DealtJobs::dealt_to`].
+    /// See [`DealtJobs::dealt_to`].
     pub fn dealt_to(&mut self) -> Option<usize> {
         self.as_dealing()?.dealt_to()
     }
 
-    /// [`DealtJobs::is_settled`]; `true` under other strategies.
+    /// See [`DealtJobs::is_settled`]. Returns `true` under other strategies.
     pub fn is_settled(&mut self) -> bool {
         self.as_dealing().is_none_or(|queue| queue.is_settled())
     }
@@ -87,7 +86,7 @@ impl<J: Job> dyn LocalQueue<J> {
 impl<J: Job> LocalQueue<J> for DealingQueue<J> {
     #[inline]
     fn push(&mut self, job: J) -> Result<(), J> {
-        // What was dealt comes from the stack, and goes back there.
+        // A job that was dealt before comes from the stack, and goes back there.
         if job.is_dealt() {
             self.keep(job)
         } else {
@@ -124,7 +123,7 @@ impl<J: Job> LocalQueue<J> for DealingQueue<J> {
     }
 
     fn skips_search(&mut self) -> bool {
-        // Its patience begins when there is something to wait for.
+        // The time is measured from the first search that sees work.
         let now = (self.waits || self.refused).then(Instant::now);
         self.waits_since = now.map(|now| self.waits_since.unwrap_or(now));
         let waited = now.zip(self.waits_since).map(|(now, since)| now - since);
@@ -143,8 +142,8 @@ impl<J: Job> LocalQueue<J> for DealingQueue<J> {
     }
 
     fn set_open(&mut self, open: bool) -> bool {
-        // One that is about to sleep, and sees what it has asked for, wakes and goes on waiting
-        // for it.
+        // A worker that is about to sleep, and sees the job that it has asked for, wakes again, and
+        // its waiting time continues.
         if !open {
             if self.waits {
                 self.state.set_idle(false);
@@ -224,7 +223,7 @@ impl<J: Job> DealtJobs<J> for DealingQueue<J> {
                 inbox.try_with(|inbox| inbox.give_back(matrix, [other, me], most, |_| true))
             });
             for job in dealt.unwrap_or_default() {
-                // SAFETY: it has not been executed, and this worker has taken it.
+                // SAFETY: the job has not been executed, and this worker has taken it.
                 if unsafe { job.is_ghost() } {
                     ghosts.push(job);
                 } else {
@@ -261,7 +260,7 @@ impl<J: Job> StealHandle<J> for DealingStealer<J> {
         let most = self.len().min(most);
         let mut taken = Vec::new();
         while taken.len() < most {
-            // The owner waits for a handful at most.
+            // The owner waits for the transfer of at most `HANDFUL` jobs.
             let room = HANDFUL.min(most - taken.len());
             let some = state
                 .inbox

@@ -1,74 +1,75 @@
 //! The queue of the strategy `dealing`: Hendler and Shavit, "Work Dealing" (SPAA 2002), in which
-//! the worker that makes work deals it out, and none has to steal.
+//! the worker that creates work deals it to other workers, which need not steal.
 //!
 //! ```text
 //!              worker 0      worker 1      worker 2
-//!   stack     | a  b  c |   | d |         |  |          what one deals to oneself
+//!   stack     | a  b  c |   | d |         |  |          jobs that a worker deals to itself
 //!   from 0         -        x ─> y         z            buffers: one producer, one consumer
 //!   from 1         -          -            -
 //!   from 2         v          -            -
 //! ```
 //!
 //! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].
-//! A *spawned* job goes into the buffer to the worker that the put-oracle names ([`Dealing`]): one
-//! after the other (`simple`), the one that it had better run on (`locality`,
-//! `spawn_near`), or the one that has the least pending (`adaptive`). A worker
-//! without work takes what it was dealt, buffer after buffer, as the get-oracle says. To deal and
-//! to collect takes a few loads and stores, and no compare-and-swap but one for every
+//! A *spawned* job goes into the buffer to the worker that the put-oracle selects ([`Dealing`]):
+//! each in turn (`simple`), the one that the job prefers (`locality`, `spawn_near`), or the one
+//! with the fewest pending jobs (`adaptive`). A worker without work takes the jobs that it was
+//! dealt, buffer after buffer, in the order of the get-oracle. Dealing and collecting take a few
+//! loads and stores, and no compare-and-swap except one for every
 //! [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that are recycled.
 //!
-//! **Forks.** The paper knows tasks on their own, and no joins. What a join forks, the join will
-//! take back in a moment unless another worker begins it. So forks lie in the pool's deque, and are
-//! stolen, as under every strategy.
+//! **Forks.** The paper has independent tasks, and no joins. A join soon takes back the job that it
+//! forks, unless another worker begins it. So forks lie in the pool's deque, and are stolen, as
+//! under every strategy.
 //!
 //! # Where it differs from the paper, and why
 //!
-//! In the paper an item is executed by the worker that it was dealt to, whatever that does
-//! meanwhile. A program may have a task wait for another one, by a join, by a scope, or by means
-//! that we know nothing of, and the worker that was dealt what it waits for may be blocked, or be
-//! the waiting one itself. So nothing that was dealt is out of reach:
+//! In the paper an item is executed by the worker that it was dealt to, whatever that worker does
+//! meanwhile. But a task may wait for another one, by a join, by a scope, or by means that the
+//! runtime does not know; and the worker that was dealt the other task may be blocked, or may be
+//! the waiting one itself. So every dealt job can be reached by other workers:
 //!
-//! - **A place can be entered by others.** A worker's stack and its ends of the buffers are behind
-//!   a lock that is biased towards it (`biased`): it enters with a store and a load, and another
-//!   one, which pays with a `membarrier`, when it must.
-//! - **A worker deals what it has too much of.** It keeps a job if its stack is empty, and deals
-//!   the next one where the oracle wanted to have this one; and it gives its only job to no worker
-//!   that asks, nor is that fetched while it gets on. So a chain of tasks, each of which spawns the
-//!   next, stays where it is. Dealt in turn it would wake a worker for each of them.
-//! - **Who is out of work helps out.** It asks first: a worker that has jobs on its stack deals it
-//!   the oldest when it next spawns one. When it has seen work for [`PATIENCE`] and got none, it
-//!   fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of its stack.
-//!   Under `locality` it leaves alone what had better run there, unless that worker has taken
-//!   nothing of what it was dealt for [`STUCK`].
-//! - **A waiter gets back what it dealt**, unless it has begun: a scope its tasks (but, as above,
-//!   not those that had better run elsewhere). A waiter takes what it was dealt only if that is
-//!   what it waits for, or if it takes any work. Before it blocks it leaves the rest to the pool's
-//!   queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks from
-//!   the place of one that has fetched them, or that others have dealt them to.
-//! - **More workers than processors** do not all run: one that goes to sleep because there are
-//!   enough others leaves what it was dealt to the pool's queue too, wherever that had better run.
-//! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their
+//! - **Other workers can enter a worker's inbox.** A worker's stack and its ends of the buffers are
+//!   behind a lock that is biased towards it (`biased`): it enters with a store and a load; another
+//!   worker, which pays with a `membarrier`, enters only when it must.
+//! - **A worker deals only its surplus.** It keeps a job if its stack is empty, and deals the next
+//!   one to the worker that the oracle selected for this one. It does not give its only job to a
+//!   worker that asks, nor is that job fetched while the worker makes progress. So a chain of
+//!   tasks, each of which spawns the next, stays on its worker. Dealt in turn, it would wake a
+//!   worker for each of them.
+//! - **A worker that is out of work helps out.** It asks first: a worker that has jobs on its stack
+//!   deals it the oldest when it next spawns one. If it has seen work for [`PATIENCE`] without
+//!   getting any, it fetches half of the jobs of the fullest buffer to a busy worker, or the oldest
+//!   of that worker's stack. Under `locality` it leaves the jobs that prefer that worker, unless
+//!   that worker has taken none of the jobs dealt to it for [`STUCK`].
+//! - **A waiter gets back the jobs that it dealt**, unless they have begun: a scope gets its tasks
+//!   (but, as above, not those that prefer another worker). A waiter takes a job that it was dealt
+//!   only if it waits for that job, or if it takes any work. Before it blocks, it moves the rest to
+//!   the pool's queue, where a waiter for them looks. A scope that has waited in vain also gets its
+//!   tasks from the inbox of a worker that has fetched them, or to which others have dealt them.
+//! - **More workers than processors** do not all run: a worker that goes to sleep because enough
+//!   others run moves the jobs that it was dealt to the pool's queue too, whatever they prefer.
+//! - **Spares**, and workers beyond [`MOST`], have no buffers: their jobs are stolen from their
 //!   stacks.
 //!
-//! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is
-//! the one that is waited for (and for the space: in the paper's order a recursion is unfolded
-//! breadth first). The get-oracle goes on after a batch, for draining one buffer to its end starves
-//! the others. Termination is detected (`matrix`).
+//! Also: a worker's buffer to itself is a stack, newest first, because the innermost join or scope
+//! is the one that is waited for (and to save space: in the paper's order a recursion is unfolded
+//! breadth first). The get-oracle moves on after a batch, because draining one buffer completely
+//! starves the others. Termination is detected (`matrix`).
 //!
 //! With `mode=dedicated` none of this applies: see `dedicated`.
 //!
 //! # Theorems
 //!
-//! - *Theorem 1*, a non-blocking pool of items: holds between two workers of whom neither enters
-//!   the other's place. One that finds another in its own place waits for it to leave; that one
-//!   does nothing there but move up to 64 pointers.
+//! - *Theorem 1*, a non-blocking pool of items: holds between two workers of which neither enters
+//!   the other's inbox. An owner that finds another worker in its inbox waits for it to leave; that
+//!   worker only moves up to 64 pointers there.
 //! - *Theorem 3*: under `simple` the numbers of spawned jobs dealt to two workers differ by at most
-//!   n, but for what a worker keeps because it has no other.
-//! - *Theorems 6 and 7*: with enough items, and phases that are as long as the paper asks, the time
-//!   is within 3 + alpha of the optimum. Helping out makes it no worse: no worker idles while there
-//!   is work, but under `locality` for [`STUCK`].
-//! - *Theorem 11*: under `locality` at least 1 - 1/L of the jobs are executed where they had better
-//!   be, if they want to go everywhere equally, and no worker is stuck.
+//!   n, except for the jobs that a worker keeps because it has no other.
+//! - *Theorems 6 and 7*: with enough items, and phases as long as the paper requires, the time is
+//!   within 3 + alpha of the optimum. Helping out does not increase it: no worker is idle while
+//!   there is work, except for [`STUCK`] under `locality`.
+//! - *Theorem 11*: under `locality` at least 1 - 1/L of the jobs are executed by the worker that
+//!   they prefer, if their preferences are evenly distributed, and no worker is stuck.
 
 mod biased;
 mod dedicated;
@@ -102,69 +103,75 @@ use crate::{GroupId, Job};
 use crate::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
 use locksley_machine::clock::Instant;
 
-/// For how long a worker that is out of work only asks where it sees some. To enter another's place
-/// takes as long, or several times that, and meanwhile it does not see what it is dealt.
+/// Time for which a worker that is out of work, and sees some, only asks for it. Entering another
+/// worker's inbox takes as long or several times that, and meanwhile the worker does not see the
+/// jobs that it is dealt.
 const PATIENCE: Duration = Duration::from_micros(5);
 
-/// How many times a waiter looks in vain before it fetches what it dealt. A worker that has asked
-/// for it takes it sooner.
+/// Number of times that a waiter looks in vain before it fetches the jobs that it dealt. A worker
+/// that has asked for them takes them sooner.
 const RECALL: u32 = 4;
 
-/// After so long without taking anything from its buffers, a worker's items may be executed by
-/// others though they had better be by this one.
+/// Time without taking a job from its buffers after which other workers may execute a worker's jobs
+/// although they prefer that worker.
 const STUCK: Duration = Duration::from_millis(10);
 
-/// A worker that looks less often than this does not know whether a worker had nothing to take in
-/// between. Blocked waiters look twice as often: every [`RECALL`] times that they wake up.
+/// The longest time between two looks at a worker that are compared. After a longer one the
+/// observer does not know whether the worker had nothing to take in between. Blocked waiters look
+/// twice as often: every [`RECALL`] times that they wake up.
 const LONGEST_GAP: Duration = LONGEST_PAUSE.saturating_mul(2 * RECALL);
 
-/// How long a blocked waiter pauses at most between two looks.
+/// The longest pause of a blocked waiter between two looks.
 pub const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 
-/// The owner's side.
+/// The owner's side of a queue of the strategy `dealing`.
 pub struct DealingQueue<J: Job> {
     me: usize,
     inbox: OwnerLock<Inbox<J>>,
     state: Arc<PeerState<J>>,
     matrix: Arc<Matrix<J>>,
     policy: Dealing,
-    /// The put-oracle, for one that is dealt to.
+    /// The put-oracle; `None` for a worker that has no buffers.
     dealer: Option<Dealer>,
     /// The get-oracle.
     collector: Collector,
     random: Random,
-    /// Since when all searches have seen work and did not get any.
+    /// Time since which every search has seen work and got none.
     waits_since: Option<Instant>,
-    /// Set if that is so long ago that it fetches in this search.
+    /// Set if that was [`PATIENCE`] ago, so that this search fetches.
     fetches: bool,
     /// Set if a worker has been asked in this search.
     asked: bool,
-    /// Set if it has seen work in this search that it did not get.
+    /// Set if this search has seen work that it did not get.
     waits: bool,
-    /// Set if it has seen items in this search that it left to others.
+    /// Set if this search has seen jobs that it left to other workers.
     refused: bool,
-    /// Looks for what was dealt, since some was got back.
+    /// Number of calls of `take_back` since the last that looked for dealt jobs.
     recalls: u32,
-    /// To whom something was dealt last.
+    /// The worker to which a job was dealt last.
     dealt_to: Option<usize>,
-    /// Whose turn it was when a job was kept for want of others: the next job is dealt to it.
+    /// The worker that the oracle selected for a job that was kept, as it was the only one. The
+    /// next job is dealt to it.
     owed: Option<usize>,
-    /// How much each worker had executed when it was last seen with a single job.
+    /// Number of jobs that each worker had executed when it was last seen with a single job.
     looks: Box<[Option<u64>]>,
-    /// When others were seen to take something, where that matters.
+    /// The last observations of the other workers' progress, under `locality`.
     watches: Box<[Option<Watch>]>,
     transfers: TransferCounts,
 }
 
-/// What was seen of a worker that had something in its buffers.
+/// The observed progress of a worker that had jobs that prefer it.
 #[derive(Clone, Copy)]
 struct Watch {
+    /// The worker's [`progress`](Matrix::progress).
     taken: u64,
+    /// Time since which the progress has not changed.
     since: Instant,
+    /// Time of the last look.
     seen: Instant,
 }
 
-/// The other side.
+/// The other workers' side of a [`DealingQueue`].
 pub struct DealingStealer<J: Job> {
     index: usize,
     state: Arc<PeerState<J>>,
@@ -196,7 +203,7 @@ impl<J: Job> DealingQueue<J> {
             policy,
             collector: policy.collector(if dealer.is_some() { index } else { 0 }),
             dealer,
-            // Another stream than that of the worker's search.
+            // A different stream from that of the worker's search.
             random: Random::new(!seed, index as u64),
             waits_since: None,
             fetches: false,
@@ -213,7 +220,7 @@ impl<J: Job> DealingQueue<J> {
         }
     }
 
-    /// The other side.
+    /// Returns a handle for other workers.
     pub fn as_dealing(&self) -> DealingStealer<J> {
         DealingStealer {
             index: self.me,
@@ -222,14 +229,14 @@ impl<J: Job> DealingQueue<J> {
         }
     }
 
-    /// Puts a job on the stack.
+    /// Pushes a job on the stack.
     #[inline]
     fn keep(&mut self, job: J) {
         let state = &*self.state;
         self.inbox.with(|inbox| inbox.push(job, state));
     }
 
-    /// The paper's `putItem`, for a spawned job.
+    /// Deals a spawned job: the paper's `putItem`.
     fn deal(&mut self, job: J, near: Option<usize>) {
         let (me, matrix, state) = (self.me, &*self.matrix, &*self.state);
         let Some(dealer) = &mut self.dealer else {
@@ -261,7 +268,7 @@ impl<J: Job> DealingQueue<J> {
     }
 
     /// Deals the oldest job of the stack to the worker that has asked, if it is still idle. The
-    /// caller has another one.
+    /// stack has another job.
     #[cold]
     #[inline(never)]
     fn answer(&mut self) {
@@ -281,7 +288,7 @@ impl<J: Job> DealingQueue<J> {
         });
         if let Some(job) = dealt {
             if job.is_dealt() {
-                // It was dealt for the second time, and will be executed once.
+                // The job was counted as dealt twice, and will be executed once.
                 matrix.count_executed(me);
             }
             self.transfers.dealt += 1;
@@ -289,7 +296,7 @@ impl<J: Job> DealingQueue<J> {
         }
     }
 
-    /// The paper's `getItem`: takes what this worker was dealt.
+    /// Takes a job that this worker was dealt: the paper's `getItem`.
     fn collect(&mut self) -> Option<QueuedJob<J>> {
         let (me, matrix, policy) = (self.me, &*self.matrix, &self.policy);
         let (collector, members) = (&mut self.collector, matrix.members());
@@ -305,14 +312,14 @@ impl<J: Job> DealingQueue<J> {
         collected.map(|(job, from)| self.collected(job, from))
     }
 
-    /// A job has come out of one of the worker's buffers.
+    /// Counts a job that came out of one of the worker's buffers.
     fn collected(&mut self, job: J, owner: usize) -> QueuedJob<J> {
         self.transfers.collected += 1;
         self.has_found();
         QueuedJob { job, owner }
     }
 
-    /// There is something to do.
+    /// Notes that the worker has found work.
     fn has_found(&mut self) {
         (self.waits_since, self.fetches) = (None, false);
         self.state.set_idle(false);
@@ -322,7 +329,7 @@ impl<J: Job> DealingQueue<J> {
         matches!(self.policy.oracle, Oracle::Locality { .. })
     }
 
-    /// Asks a worker for a job, unless one has been asked in this search.
+    /// Asks a worker for a job, unless a worker has been asked in this search.
     fn ask(&mut self, victim: &DealingStealer<J>) -> Steal<StolenBatch<J>> {
         if victim.is_empty() {
             return Steal::Empty;
@@ -335,7 +342,7 @@ impl<J: Job> DealingQueue<J> {
         Steal::Private
     }
 
-    /// Fetches something from another's place.
+    /// Fetches jobs from another worker's inbox.
     fn fetch(&mut self, victim: &DealingStealer<J>) -> Steal<StolenBatch<J>> {
         let (state, index) = (&*victim.state, victim.index);
         let (stacked, dealt) = (state.stacked(), self.matrix.pending_for(index));
@@ -383,7 +390,7 @@ impl<J: Job> DealingQueue<J> {
     }
 
     /// Returns `true` if `worker`, which has a single job, has executed another one since the last
-    /// look: it will be at this one sooner than a thief that has to pass a barrier.
+    /// look: it will begin this one sooner than a thief that has to pass a barrier.
     fn gets_on(&mut self, worker: usize) -> bool {
         let executed = Some(self.matrix.executed(worker));
         let Some(look) = self.looks.get_mut(worker) else {
@@ -393,7 +400,7 @@ impl<J: Job> DealingQueue<J> {
     }
 
     /// Returns `true` if `worker`, which has `near` jobs that prefer it, has made no progress for
-    /// [`STUCK`]. Each time that is so, a new while begins.
+    /// [`STUCK`]. After each `true` the time is measured anew.
     fn is_stuck(&mut self, worker: usize, near: usize) -> bool {
         if near == 0 {
             self.forget(worker);
@@ -417,15 +424,15 @@ impl<J: Job> DealingQueue<J> {
         stuck
     }
 
-    /// A worker has nothing that had better run there.
+    /// Forgets the observations of a worker, which has no job that prefers it.
     fn forget(&mut self, worker: usize) {
         if let Some(watch) = self.watches.get_mut(worker) {
             *watch = None;
         }
     }
 
-    /// Takes items back out of the buffer to this worker. One of the group is returned, and with
-    /// it whether there were any at all.
+    /// Takes jobs back out of the buffer to the worker `other`. Returns one of the group, if any,
+    /// and `true` if any job was taken out.
     fn take_back_from(&mut self, other: usize, group: GroupId) -> (Option<J>, bool) {
         let me = self.me;
         let pending = self.matrix.pending(me, other);
@@ -454,7 +461,7 @@ impl<J: Job> DealingQueue<J> {
         let any = !back.is_empty();
         let mut found = None;
         for job in back {
-            // SAFETY: it has not been executed, and this worker has taken it.
+            // SAFETY: the job has not been executed, and this worker has taken it.
             let fits = unsafe { job.group() } == group;
             match (fits, found) {
                 (true, None) => found = Some(job.anywhere()),
@@ -466,7 +473,7 @@ impl<J: Job> DealingQueue<J> {
         (found, any)
     }
 
-    /// Puts an item back into a buffer, behind the others.
+    /// Puts a job back into a buffer, behind the others.
     fn deal_again(&mut self, to: usize, job: J) {
         let (me, matrix) = (self.me, &*self.matrix);
         self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));

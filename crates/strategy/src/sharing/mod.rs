@@ -1,6 +1,6 @@
 //! The strategy `sharing`: Rito's CFWSS ("Scheduling computations", Algorithms 6, 7, 12 and 14), in
-//! which thieves steal and busy workers give, on semi-private deques (the thesis's closing problem,
-//! chapter 7).
+//! which thieves steal and busy workers give work away, on semi-private deques (the open problem of
+//! the thesis's chapter 7).
 //!
 //! ```text
 //!   donor                                          donee (in its main loop, with nothing to do)
@@ -10,14 +10,13 @@
 //!     invites an idle worker ──────────────────>   steals the donor's oldest job
 //! ```
 //!
-//! A fork is the pool's own, without a fence and without a look at the flag: the thief that sets
-//! the flag also leaves a request at the worker's deque, the one word that a fork compares with.
-//! When to give and to whom is decided by [`Sharing`]. A job that is given away stays in the
-//! donor's deque until a worker takes it: an invitation that comes too late costs nothing but
-//! itself.
+//! Forks use the pool's deque, without a fence and without a load of the flag: the thief that sets
+//! the flag also makes a request at the worker's deque, in the one word that a fork compares with.
+//! [`Sharing`] decides when to give and to whom. A job that is given away stays in the donor's
+//! deque until a worker takes it, so an invitation that comes too late costs nothing else.
 //!
 //! Spawned jobs have entries of their own ([`locksley_queue::offer`]), so that one of them can be
-//! offered, or sent to the mailbox of a worker that it had better run on
+//! offered, or sent to the mailbox of the worker that it prefers
 //! ([`locksley_queue::mailbox`]), while its pointer is in the donor's queue: the worker that comes
 //! first gets the job, the other one a ghost.
 //!
@@ -25,35 +24,35 @@
 //! searches in its main loop, and closes its cell before it goes to sleep.
 //!
 //! **When.** Under Tit-for-tat the flag is set by an opportunity to steal, and reset by the
-//! opportunity to spread that follows: what donors do is paid for by thieves, one by one, and a
-//! worker that no thief has asked pays nothing. Under Greedy the flag stays set, and so does the
+//! opportunity to spread that follows: each action of a donor follows an attempt of a thief, and a
+//! worker that no thief has asked has no overhead. Under Greedy the flag stays set, and so does the
 //! request.
 //!
-//! # What is given
+//! # The job that is given
 //!
 //! In the thesis a donee takes the *newest* job. So it does here where waiters take any work
 //! (`Waiting::TakeAny`): a fork that finds the flag set goes into an entry, like
-//! a spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job
-//! is gone, so are all older ones, and whatever forked jobs are in the deque descend from the root
-//! that the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
-//! oldest, as a thief does, and for all others it has stolen it. The donor is the job's owner,
-//! is woken when it is done, and leapfrogs at the donee meanwhile.
+//! a spawned job. A waiter that leapfrogs relies on the oldest job being taken first: when a join's
+//! job is gone, so are all older ones, and all forked jobs in the deque descend from the root that
+//! the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
+//! oldest, as a thief does, and all other code treats the job as stolen. The donor is the job's
+//! owner, is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
-//! A spawned job that had better run on its donor stays there, and is offered to no other worker;
-//! the simulator does the same.
+//! A spawned job that prefers its donor stays there, and is offered to no other worker; the
+//! simulator does the same.
 //!
 //! # Theorem
 //!
 //! With an expected constant number of steal attempts between spreads, a computation takes an
-//! expected time in `O(T1/P + Tinf/(1 - theta_r))` (section 6.1.4). An idle worker here tries every
-//! other one once in each search; each of its attempts is one of the thesis's.
+//! expected time in `O(T1/P + Tinf/(1 - theta_r))` (section 6.1.4). Here an idle worker tries every
+//! other one once in each search; each of these attempts is one of the thesis's steal attempts.
 //!
 //! # Deviations from the paper
 //!
-//! Beside those of the queue (`locksley_queue::offer`): the oldest forked job is given, as above.
-//! Offers and the mailbox are looked at before each search, not with probability theta_r instead of
-//! it; in the thesis's Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the
-//! next pointer: the attempt is not over. Ghosts are counted.
+//! Besides those of the queue (`locksley_queue::offer`): the oldest forked job is given, as above.
+//! Offers and the mailbox are checked before each search, not with probability theta_r instead of
+//! it; the thesis's Algorithm 14 omits the offers. A thief that steals a ghost continues with the
+//! next pointer, in the same attempt. Ghosts are counted.
 
 mod peers;
 #[cfg(test)]
@@ -76,33 +75,33 @@ use crate::QueuedJob;
 use crate::{BOUNDED, DonorKind, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::{Job, outcome};
 
-/// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker
-/// that is so far behind will not miss them.
+/// Capacity of a worker's mailbox, in offers. Further jobs are pushed without an offer; a worker
+/// with so many unread offers does not need them.
 const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
 
-/// The owner's side.
+/// The owner's side of a queue of the strategy `sharing`.
 pub struct SharingQueue<J: Job> {
     index: usize,
     entries: Entries<J>,
     deque: chase_lev::Deque<EntryRef>,
     mailbox: Mailbox<Offer>,
-    /// What the others see of this worker.
+    /// The shared state of this worker.
     me: Arc<Peer<J>>,
     peers: Arc<Peers<J>>,
     policy: Sharing,
     donor: DonorKind,
-    /// What a user's donor has decided about the next opportunity to give.
+    /// The donee that a user's donor has selected for the next opportunity to give.
     decision: Option<usize>,
-    /// What came of the last one.
+    /// The donee of the last opportunity, and whether an offer was made.
     outcome: Option<(usize, bool)>,
     random: Random,
-    /// Whom the last search has asked to share.
+    /// The worker that the last search has asked to share.
     asked: Option<usize>,
     transfers: TransferCounts,
 }
 
 impl<J: Job> SharingQueue<J> {
-    /// The queue of the worker with this index, which joins the circle.
+    /// Creates the queue of the worker with this index, and registers the worker.
     pub fn new(
         index: usize,
         peers: Arc<Peers<J>>,
@@ -131,14 +130,14 @@ impl<J: Job> SharingQueue<J> {
             donor,
             decision: None,
             outcome: None,
-            // Another stream than that of the worker's search.
+            // A different stream from that of the worker's search.
             random: Random::new(!seed, index as u64),
             asked: None,
             transfers: TransferCounts::default(),
         }
     }
 
-    /// The other side.
+    /// Returns the worker's shared state, the handle for other workers.
     pub fn peer(&self) -> Arc<Peer<J>> {
         self.me.clone()
     }
@@ -157,8 +156,8 @@ impl<J: Job> SharingQueue<J> {
         }
     }
 
-    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes the offer to
-    /// a worker, if that is idle.
+    /// Uses an opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes an
+    /// offer to a worker, if that is idle, and returns `true` if it did.
     #[cold]
     #[inline(never)]
     fn spread(&mut self, give: impl FnOnce(&mut SharingQueue<J>, usize) -> bool) {
@@ -180,7 +179,7 @@ impl<J: Job> SharingQueue<J> {
         self.me.update(update);
     }
 
-    /// The same where a user's donor has decided.
+    /// As [`spread`](Self::spread), with the decision of a user's donor.
     fn spread_as_decided(&mut self, give: impl FnOnce(&mut SharingQueue<J>, usize) -> bool) {
         self.me.update(Update::False);
         let Some(donee) = self.decision.take() else {
@@ -199,7 +198,7 @@ impl<J: Job> SharingQueue<J> {
         Memory::new(self.me.last_thief(), None)
     }
 
-    /// Returns `true` if what is pushed next may be given away.
+    /// Returns `true` if the job that is pushed next may be given away.
     fn is_spreading(&self) -> bool {
         self.donor == DonorKind::OwnEager || self.me.is_spreading()
     }
@@ -236,7 +235,7 @@ impl<J: Job> SharingQueue<J> {
         sent
     }
 
-    /// Takes up an offer, unless another worker was quicker.
+    /// Accepts an offer, unless another worker has taken the job.
     fn accept(&mut self, offer: Offer) -> Option<QueuedJob<J>> {
         let owner = offer.worker();
         let job = self.peers.peer(owner)?.accept(offer);
@@ -247,7 +246,7 @@ impl<J: Job> SharingQueue<J> {
         job.map(|job| QueuedJob { job, owner })
     }
 
-    /// After an opportunity to steal: changes the flag of a random worker.
+    /// Updates the flag of a random worker, after an opportunity to steal.
     fn report(&mut self, outcome: Outcome) {
         if self.is_left_out() {
             return;
@@ -265,18 +264,18 @@ impl<J: Job> SharingQueue<J> {
         }
     }
 
-    /// Returns `true` if a victim is to know its thief.
+    /// Returns `true` if victims are to record their last thief.
     fn tells_victims(&self) -> bool {
         self.policy.target == Target::SpreadBack || self.donor != DonorKind::Policy
     }
 
-    /// With probability theta_r.
+    /// Returns `true` with probability theta_r.
     fn is_left_out(&mut self) -> bool {
         let theta = self.policy.theta_r.get();
         theta > 0.0 && self.random.unit() < theta
     }
 
-    /// The owner has stolen from another worker.
+    /// Notes that the owner has stolen from `victim`.
     fn stole_from(&mut self, victim: usize) {
         if let Some(victim) = self.peers.peer(victim).filter(|_| self.tells_victims()) {
             victim.robbed_by(self.index);
@@ -288,7 +287,8 @@ impl<J: Job> SharingQueue<J> {
         !self.me.is_idle() || self.me.is_invited()
     }
 
-    /// The owner has seen a request, and has public jobs in its deque: gives one away, perhaps.
+    /// Gives a public job away, if the policy decides so. Called when the owner has seen a request
+    /// and has public jobs in its deque.
     fn share_public(&mut self) {
         if self.is_spreading() {
             self.spread(|queue, donee| {
@@ -298,14 +298,14 @@ impl<J: Job> SharingQueue<J> {
         }
     }
 
-    /// Returns what an opportunity to give is about, if the next push is one for a user's donor:
-    /// what the worker remembers, and whether a thief has asked.
+    /// Returns the worker's memory, and whether a thief has asked, if the next push is an
+    /// opportunity to give for a user's donor.
     fn opportunity(&self) -> Option<(Memory, bool)> {
         self.is_spreading()
             .then(|| (self.memory(), self.me.is_spreading()))
     }
 
-    /// Counts what came of an invitation.
+    /// Counts the outcome of an invitation.
     fn answered(&mut self, accepted: bool) {
         if accepted {
             self.transfers.accepted += 1
@@ -314,7 +314,7 @@ impl<J: Job> SharingQueue<J> {
         }
     }
 
-    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    /// Accepts an offer of another worker, for an owner that has nothing to do.
     fn receive(&mut self) -> Option<QueuedJob<J>> {
         let offer = self.me.take_offer();
         if let Some(queued) = offer.and_then(|offer| self.accept(offer)) {
@@ -395,9 +395,9 @@ impl<J: Job> LocalQueue<J> for SharingQueue<J> {
     }
 }
 
-/// What the worker asks of this strategy alone: see [`SharingQueue`].
+/// The operations of this strategy alone: see [`SharingQueue`].
 impl<J: Job> dyn LocalQueue<J> {
-    /// The owner has stolen from another worker.
+    /// Notes that the owner has stolen from `victim`.
     pub fn stole_from(&mut self, victim: usize) {
         if let Some(queue) = self.as_sharing() {
             queue.stole_from(victim);
@@ -409,32 +409,35 @@ impl<J: Job> dyn LocalQueue<J> {
         self.as_sharing().is_some_and(|queue| queue.has_offer())
     }
 
-    /// The owner has seen a request, and has public jobs in its deque: gives one away, perhaps.
+    /// Gives a public job away, if the policy decides so. Called when the owner has seen a request
+    /// and has public jobs in its deque.
     pub fn share_public(&mut self) {
         if let Some(queue) = self.as_sharing() {
             queue.share_public();
         }
     }
 
-    /// Returns what the worker remembers, and whether a thief has asked, if the next push is an
-    /// opportunity for a user's donor.
+    /// Returns the worker's memory, and whether a thief has asked, if the next push is an
+    /// opportunity to give for a user's donor.
     pub fn opportunity(&mut self) -> Option<(Memory, bool)> {
         self.as_sharing()?.opportunity()
     }
 
-    /// A user's donor has decided about the next opportunity: to offer, or to keep.
+    /// Sets the decision of a user's donor for the next opportunity: the donee, or `None` to keep
+    /// the job.
     pub fn decide(&mut self, donee: Option<usize>) {
         if let Some(queue) = self.as_sharing() {
             queue.decision = donee;
         }
     }
 
-    /// Takes what came of the last offer that a user's donor decided on.
+    /// Takes the outcome of the last offer that a user's donor decided on: the donee, and `true` if
+    /// the offer was made.
     pub fn take_outcome(&mut self) -> Option<(usize, bool)> {
         self.as_sharing()?.outcome.take()
     }
 
-    /// Returns `true` if a new job is offered itself, at the next push.
+    /// Returns `true` if the next job that is pushed is offered itself.
     pub fn gives_newest(&mut self) -> bool {
         self.as_sharing().is_some_and(|queue| queue.is_spreading())
     }
@@ -449,14 +452,14 @@ impl<J: Job> dyn LocalQueue<J> {
         self.as_sharing()?.me.take_invitation()
     }
 
-    /// Counts what came of an invitation.
+    /// Counts the outcome of an invitation.
     pub fn answered(&mut self, accepted: bool) {
         if let Some(queue) = self.as_sharing() {
             queue.answered(accepted);
         }
     }
 
-    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    /// Accepts an offer of another worker, for an owner that has nothing to do.
     pub fn receive(&mut self) -> Option<QueuedJob<J>> {
         self.as_sharing()?.receive()
     }

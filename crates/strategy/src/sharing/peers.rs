@@ -1,7 +1,7 @@
-//! What the workers of a pool under `sharing` know of each other.
+//! The shared state of the workers of a pool under `sharing`.
 //!
-//! All accesses to the flags are Relaxed: they are hints, and carry nothing. What is offered is
-//! published by its entry, and who has it is decided there.
+//! All accesses to the flags are Relaxed: they are hints, and publish nothing. The entry of a job
+//! publishes the job, and decides which worker gets it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,20 +19,20 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub struct Peer<J: Job> {
     stealer: chase_lev::Stealer<EntryRef>,
     entries: OfferPeer<J>,
-    /// Where offers arrive.
+    /// The cell into which donors put offers.
     state: State,
-    /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by
-    /// it.
+    /// The donor that has invited this worker to steal from it, plus one; 0 for none. Written by
+    /// donors and by this worker.
     invitation: CachePadded<AtomicUsize>,
-    /// Where letters arrive.
+    /// The sender of the worker's mailbox.
     post: Sender<Offer>,
     /// Set if the worker is to give work away. Read by the worker at each push, written by it and
     /// by thieves.
     spreading: CachePadded<AtomicBool>,
     /// The last thief, plus one; 0 if there is none. Written by thieves.
     last_thief: AtomicUsize,
-    /// How many pointers were popped here whose job a donee had. Written by the worker that pops
-    /// one.
+    /// Number of ghosts: pointers taken out of this worker's deque whose job a donee had. Written
+    /// by the thread that takes one.
     ghosts: AtomicU64,
 }
 
@@ -55,7 +55,7 @@ impl<J: Job> Peer<J> {
         }
     }
 
-    /// Steals the oldest job. Ghosts on the way are done away with.
+    /// Steals the oldest job. Frees the ghosts that it finds on the way.
     pub fn steal_one(&self) -> Steal<J> {
         loop {
             let entry = match self.stealer.steal() {
@@ -72,7 +72,7 @@ impl<J: Job> Peer<J> {
         }
     }
 
-    /// For a donee: takes up an offer of this worker's.
+    /// For a donee: accepts an offer of this worker.
     pub(super) fn accept(&self, offer: Offer) -> Option<J> {
         self.entries.accept(offer)
     }
@@ -114,19 +114,19 @@ impl<J: Job> Peer<J> {
         self.post.send(offer).is_ok()
     }
 
-    /// For the worker: the offer that has come, if any.
+    /// For the worker: takes the offer in its cell, if any.
     pub(super) fn take_offer(&self) -> Option<Offer> {
         self.state.take()
     }
 
-    /// For the worker, which is closed: it is idle.
+    /// For the worker, which is closed: opens it to offers.
     pub(super) fn open(&self) {
-        // One that came too late says nothing any more.
+        // Clears an invitation that came too late.
         self.invitation.store(0, Ordering::Relaxed);
         self.state.set_idle();
     }
 
-    /// For the worker: it is no longer idle. An offer that is there lapses.
+    /// For the worker: closes it to offers. An offer in its cell lapses.
     pub(super) fn close(&self) {
         self.state.set_working();
     }
@@ -136,8 +136,8 @@ impl<J: Job> Peer<J> {
         self.spreading.load(Ordering::Relaxed)
     }
 
-    /// Changes the flag. Written only where that changes something, so that the worker's cache
-    /// keeps it. Returns `true` if this call set it.
+    /// Updates the flag. It is written only if its value changes, so that the cache line stays in
+    /// the worker's cache. Returns `true` if this call set the flag.
     pub(super) fn update(&self, update: Update) -> bool {
         match update.value() {
             Some(value) if self.is_spreading() != value => {
@@ -180,15 +180,15 @@ impl<J: Job> StealHandle<J> for Arc<Peer<J>> {
     }
 }
 
-/// All workers of a pool, by index: each enters when its place is first taken.
+/// All workers of a pool, by index. Each is registered when its index is first used.
 pub struct Peers<J: Job> {
     members: Box<[OnceLock<Arc<Peer<J>>>]>,
-    /// How many have entered.
+    /// Number of registered workers.
     count: AtomicUsize,
 }
 
 impl<J: Job> Peers<J> {
-    /// A circle with room for so many.
+    /// Creates the registry of a pool with up to `places` workers.
     pub fn new(places: usize) -> Peers<J> {
         Peers {
             members: (0..places).map(|_| OnceLock::new()).collect(),
@@ -196,9 +196,9 @@ impl<J: Job> Peers<J> {
         }
     }
 
-    /// A worker enters. Places are taken in order.
+    /// Registers a worker. Indices are used in order.
     pub(super) fn enter(&self, index: usize, peer: Arc<Peer<J>>) {
-        // A place gets its worker once.
+        // Each index is registered once.
         let _ = self.members[index].set(peer);
         self.count.fetch_max(index + 1, Ordering::Release);
     }
@@ -218,7 +218,8 @@ impl<J: Job> View for Peers<J> {
         self.peer(processor).map_or(0, |peer| peer.stealer.len())
     }
 
-    /// As far as donors are concerned: spares that are put aside and workers that sleep take no offers.
+    /// Returns `true` if the worker accepts offers. Spares that are put aside and workers that
+    /// sleep accept none.
     fn is_idle(&self, processor: usize) -> bool {
         self.peer(processor).is_some_and(Peer::is_idle)
     }

@@ -1,4 +1,4 @@
-//! Models for loom: the lock, the taking, the end.
+//! Models for loom: the lock, taking dealt jobs, and termination.
 
 use loom::sync::Arc as Shared;
 use loom::thread;
@@ -14,7 +14,7 @@ fn try_to_add(count: &RemoteLock<usize>) -> usize {
     usize::from(count.try_with(|count| *count += 1).is_some())
 }
 
-/// The owner and another one change what is locked; loom would see them do so at once.
+/// The owner and another thread change the locked data; loom would report a concurrent access.
 #[test]
 fn one_at_a_time() {
     loom::model(|| {
@@ -27,7 +27,7 @@ fn one_at_a_time() {
     });
 }
 
-/// Two others and the owner.
+/// The owner and two other threads.
 #[test]
 fn others_take_turns() {
     loom::model(|| {
@@ -46,7 +46,7 @@ fn pair() -> (DealingQueue<DummyRef>, DealingQueue<DummyRef>) {
     (queue(0), queue(1))
 }
 
-/// Deals a job to the other one of a pair.
+/// Deals a job to the other queue of a pair.
 fn deal(queue: &mut DealingQueue<DummyRef>, to: usize, job: DummyRef) {
     let (me, matrix) = (queue.me, queue.matrix.clone());
     queue
@@ -54,8 +54,8 @@ fn deal(queue: &mut DealingQueue<DummyRef>, to: usize, job: DummyRef) {
         .with(|inbox| inbox.produce(&matrix, me, to, job.dealt(false)));
 }
 
-/// A consumer takes what it was dealt while a third worker fetches from its place: each job goes to
-/// one of them.
+/// A consumer takes the jobs that it was dealt while a third worker fetches from its inbox: each
+/// job goes to one of them.
 #[test]
 fn a_dealt_job_is_taken_once() {
     loom::model(|| {

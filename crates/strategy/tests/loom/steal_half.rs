@@ -10,7 +10,7 @@ fn local_queue() -> HalfQueue<DummyRef> {
     HalfQueue::new(StealHalf { when, amount }, true)
 }
 
-/// Tries to steal once; the numbers of the jobs that came of it.
+/// Tries to steal once. Returns the number of the stolen job that is to run.
 fn steal_batch(
     thief: &mut HalfQueue<DummyRef>,
     victim: &Halves<DummyRef>,

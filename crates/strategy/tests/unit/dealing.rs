@@ -6,7 +6,7 @@ use super::*;
 use crate::LocalQueue;
 use crate::dummies::{Dummies, DummyRef};
 
-/// Waits while another test makes the barrier ready: until then it is refused.
+/// Waits while another test registers the process for the barrier, which is refused until then.
 fn ready() {
     while barrier::fence_mode() == FenceMode::Asymmetric && !barrier::is_ready() {
         std::thread::yield_now();
@@ -26,7 +26,7 @@ fn push(queue: &mut DealingQueue<DummyRef>, job: DummyRef) {
     assert!(queue.push(job).is_ok(), "there is always room");
 }
 
-/// The numbers and owners of what a worker was dealt.
+/// Collects the jobs that a worker was dealt. Returns their numbers and owners.
 fn collected(queue: &mut DealingQueue<DummyRef>, jobs: &Dummies) -> Vec<(usize, usize)> {
     std::iter::from_fn(|| queue.collect())
         .map(|queued| (jobs.number(queued.job), queued.owner))
@@ -60,8 +60,8 @@ fn spawned_jobs_are_dealt_in_turn() {
     assert_eq!(queues[0].transfers().collected, 2);
 }
 
-/// A chain of tasks stays with the worker that runs it, also if another one asks. The first job
-/// beside it goes to the worker whose turn it was.
+/// A chain of tasks stays with the worker that runs it, even if another worker asks. The first
+/// additional job goes to the worker whose turn it was.
 #[test]
 fn who_has_one_job_keeps_it() {
     let jobs = Dummies::new(9);
@@ -73,7 +73,7 @@ fn who_has_one_job_keeps_it() {
         assert_eq!(popped(&mut queues[0], &jobs), [job]);
     }
     assert_eq!(queues[0].transfers().dealt, 0);
-    // The first was dealt to its maker in turn.
+    // In turn, the first job was dealt to the worker that made it.
     queues[0].state.take_asker();
     for job in 6..9 {
         push(&mut queues[0], jobs.as_spawned(job));
@@ -90,7 +90,7 @@ fn what_was_dealt_once_is_not_dealt_again() {
     for job in 0..4 {
         push(&mut queues[0], jobs.as_spawned(job));
     }
-    // As a join does that looks for its job.
+    // As a join does that searches for its job.
     let above: Vec<DummyRef> = std::iter::from_fn(|| queues[0].pop()).collect();
     for &job in above.iter().rev() {
         push(&mut queues[0], job);
@@ -103,7 +103,7 @@ fn what_was_dealt_once_is_not_dealt_again() {
 fn what_is_kept_stays_until_a_worker_asks() {
     let jobs = Dummies::new(4);
     let mut queues = matrix(2, "dealing:simple");
-    // They were dealt before.
+    // Jobs that were dealt before.
     let kept = |job| jobs.as_spawned(job).dealt(false);
     for job in 0..3 {
         push(&mut queues[0], kept(job));
@@ -122,21 +122,21 @@ fn what_is_kept_stays_until_a_worker_asks() {
         [(0, 0)],
         "one, and the oldest"
     );
-    // It has something to do now, and a question that is left is not answered.
+    // The worker has a job now, so a remaining request is not answered.
     queues[0].state.ask(1);
     push(&mut queues[0], kept(0));
     assert!(queues[1].collect().is_none());
     assert_eq!(popped(&mut queues[0], &jobs), [0, 3, 2, 1]);
 }
 
-/// Searches until something is got: the job's number, whether it was dealt, and how many came
-/// besides.
+/// Searches until a job is found. Returns its number, whether it was dealt, and the number of other
+/// jobs in the batch.
 fn fetched(
     thief: &mut DealingQueue<DummyRef>,
     victim: &DealingStealer<DummyRef>,
     jobs: &Dummies,
 ) -> Option<(usize, bool, usize)> {
-    // It sees work, waits for it, and looks at a single job twice.
+    // The thief sees work, waits for it, and looks at a single job twice.
     let mut searches = 0..4;
     while searches.next().is_some() {
         std::thread::sleep(PATIENCE);
@@ -166,7 +166,7 @@ fn who_is_out_of_work_fetches_in_the_end() {
     push(&mut queues[1], jobs.as_spawned(9));
     let busy = queues[1].as_dealing();
     assert_eq!(StealHandle::len(&busy), 4);
-    // Half of three in the buffer, then the other, and at last its own.
+    // Half of the three jobs in the buffer, then the remaining one, and at last the worker's own.
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((1, true, 1)));
     assert_eq!(popped(&mut queues[2], &jobs), [4]);
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((7, true, 0)));
@@ -175,8 +175,8 @@ fn who_is_out_of_work_fetches_in_the_end() {
     assert!(StealHandle::is_empty(&busy));
 }
 
-/// A worker that was idle for long does not enter another's place for the first job that it sees:
-/// it may be dealt the next one in a moment.
+/// A worker that was idle for long does not enter another's inbox for the first job that it sees:
+/// it may soon be dealt the next one.
 #[test]
 fn patience_begins_with_the_first_sight_of_work() {
     let jobs = Dummies::new(2);
@@ -226,13 +226,13 @@ fn what_has_better_be_where_it_is_is_left_there() {
     let busy = queues[1].as_dealing();
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), None);
     assert!(queues[2].was_refused());
-    // No worker has seen it move for long.
+    // The worker has made no progress for more than `STUCK`.
     let early = Instant::now().checked_sub(2 * STUCK).expect("later");
     let watch = queues[2].watches[1].as_mut().expect("it was seen");
     watch.since = early;
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((0, true, 0)));
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), None, "one at a time");
-    // What prefers no worker may be had.
+    // A job that prefers no worker can be fetched.
     push(&mut queues[1], jobs.as_spawned(2));
     assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((2, false, 0)));
     let own = queues[1].collect().expect("it is still there");

@@ -9,14 +9,14 @@ fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue<DummyRef>> {
         .collect()
 }
 
-/// The numbers of the jobs that a worker was dealt, in order.
+/// Takes the jobs that a worker was dealt. Returns their numbers, in order.
 fn drain(queue: &mut DedicatedQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop_received())
         .map(|received| jobs.number(received.job))
         .collect()
 }
 
-/// Theorem 3, and the order: each worker takes what it was dealt, its own included, in the
+/// Theorem 3, and the order: each worker takes the jobs that it was dealt, by itself too, in the
 /// order of dealing.
 #[test]
 fn one_after_the_other_and_in_order() {
@@ -36,7 +36,8 @@ fn one_after_the_other_and_in_order() {
     assert!(queues[0].is_settled() && !queues[0].has_received());
 }
 
-/// Theorem 11 with L of infinity: every item goes where it wants, however many want the same.
+/// Theorem 11 with infinite L: every job goes to the worker that it prefers, however many prefer
+/// the same one.
 #[test]
 fn without_a_limit_all_go_where_they_want() {
     let jobs = Dummies::new(50);
@@ -52,7 +53,8 @@ fn without_a_limit_all_go_where_they_want() {
     );
 }
 
-/// Theorem 2: the memory is fixed. What finds no item comes back, and is not counted as dealt.
+/// Theorem 2: the memory is fixed. A job for which there is no item is returned, and is not counted
+/// as dealt.
 #[test]
 fn what_has_no_room_comes_back() {
     let jobs = Dummies::new(1);

@@ -1,4 +1,4 @@
-//! Jobs that are never run.
+//! Jobs for tests, which are never run.
 
 use std::ptr::NonNull;
 
@@ -10,7 +10,7 @@ const SPAWNED: usize = 1;
 const DEALT: usize = 2;
 const NEAR: usize = 4;
 
-/// What a reference points to: the group of a spawned job.
+/// Target of a reference: the group of a spawned job.
 #[repr(align(8))]
 pub(crate) struct Dummy(GroupId);
 
@@ -28,13 +28,13 @@ unsafe impl Word for DummyRef {
     }
 
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word comes from a `DummyRef`, says the caller.
+        // SAFETY: the caller guarantees that the word comes from a `DummyRef`.
         DummyRef(unsafe { NonNull::new_unchecked(word.cast()) })
     }
 }
 
 impl DummyRef {
-    /// A spawned job of this group, which is leaked.
+    /// Creates a spawned job of this group, and leaks it.
     #[cfg(not(loom))]
     pub(crate) fn spawned_in(group: GroupId) -> DummyRef {
         DummyRef(NonNull::from(Box::leak(Box::new(Dummy(group))))).with(SPAWNED)
@@ -109,13 +109,13 @@ impl Dummies {
         DummyRef(NonNull::from(&self.0[number]))
     }
 
-    /// One that was spawned.
+    /// Returns the job with this number, as a spawned one.
     #[cfg(not(loom))]
     pub(crate) fn as_spawned(&self, number: usize) -> DummyRef {
         self.job(number).with(SPAWNED)
     }
 
-    /// Which one it is, whatever its tags say.
+    /// Returns the number of a job, whatever its tags.
     pub(crate) fn number(&self, job: DummyRef) -> usize {
         let mut jobs = (0..self.0.len()).map(|number| self.job(number));
         let place = jobs.position(|dummy| dummy.target() == job.target());

@@ -23,7 +23,7 @@ fn push(queue: &mut SharingQueue<DummyRef>, job: DummyRef) {
     assert!(queue.push(job).is_ok(), "there is room");
 }
 
-/// The number of the job that a queue receives, and whose it was.
+/// Receives a job. Returns its number and its owner.
 fn received(queue: &mut SharingQueue<DummyRef>, jobs: &Dummies) -> Option<(usize, usize)> {
     let queued = queue.receive()?;
     Some((jobs.number(queued.job), queued.owner))
@@ -111,7 +111,8 @@ mod alone {
         assert!(donor.wants_call(), "greedy goes on");
     }
 
-    /// A thief's attempt sets the flag of a worker and says whose, and one invitation resets it.
+    /// A thief's attempt sets the flag of a worker and returns its index; one invitation resets the
+    /// flag.
     #[test]
     fn tit_for_tat_invites_once_for_each_attempt() {
         let (mut donor, mut donee) = pair("sharing:tit-for-tat");
@@ -264,7 +265,7 @@ mod models {
             .collect()
     }
 
-    /// A donor spawns two jobs, and a donee takes what it is offered. Each job is had once.
+    /// A donor pushes two jobs, and a donee takes those that it is offered. Each job is taken once.
     #[test]
     fn each_of_two_jobs_goes_to_one() {
         loom::model(|| {
@@ -320,7 +321,7 @@ mod models {
     }
 
     /// A worker closes its cell, as before it sleeps, while a donor offers it a job: the job is
-    /// where all workers look for it.
+    /// still in the donor's deque, where all workers look for it.
     #[test]
     fn an_offer_to_one_who_goes_to_sleep_is_not_lost() {
         loom::model(|| {
@@ -334,8 +335,8 @@ mod models {
             push(&mut donor, jobs.job(0));
             let mut donee = sleeper.join().unwrap();
             assert!(!donor.peer().is_empty(), "in sight");
-            // Loom lets the cell show the offer behind WORKING, which has replaced it. That would
-            // be right too.
+            // In loom a load of the cell may return the offer even after WORKING has replaced it.
+            // That is correct too.
             let mut had = drain(&mut donor, &jobs);
             had.extend(received(&mut donee, &jobs).map(|(number, _)| number));
             assert_eq!(had, [0]);

@@ -16,7 +16,7 @@ fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> Ha
     queue
 }
 
-/// The numbers of the jobs in the part for what was moved, newest first.
+/// Takes the moved jobs. Returns their numbers, newest first.
 fn moved(queue: &mut HalfQueue<DummyRef>, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop_received())
         .map(|moved| jobs.number(moved.job))
@@ -65,7 +65,7 @@ fn balancing_evens_out() {
     assert_eq!(moved(&mut poor, &jobs), (0..14).rev().collect::<Vec<_>>());
 }
 
-/// The victim has eight jobs of joins, and between the second and the third a spawned one.
+/// The victim has six jobs of joins, and a spawned one between the second and the third.
 #[test]
 fn joins_may_stay_where_they_are() {
     let jobs = Dummies::new(8);
@@ -123,7 +123,7 @@ fn a_batch_is_no_larger_than_the_room_for_it() {
     assert_eq!(Owner::len(&thief.moved), BOUNDED);
     let left: usize = victims.iter().map(HalfQueue::load).sum();
     assert_eq!(left, 2 * BOUNDED);
-    // One can still be taken to run it.
+    // A thief can still take one job to run it.
     assert!(matches!(
         thief.steal_batch(&victims[2].halves()),
         Some(Steal::Success(_))

@@ -1,4 +1,4 @@
-//! A recording as a graph: a node for what ran between two forks or joins.
+//! A recording as a graph: a node is what ran between two forks or joins.
 //!
 //! ```text
 //!   program                              recorded                       as a graph
@@ -10,16 +10,16 @@
 //!                                                                            w2
 //! ```
 //!
-//! A node leads to two others at most. Where a task of a flow leads to more, nodes that take no
-//! time are between.
+//! A node has at most two successors. Where a task of a flow has more, nodes that take no time are
+//! inserted.
 //!
-//! **Tasks on their own** need not be joined by the strand that spawned them, nor at all. One is
-//! drawn when the drawing has come to its spawn and to its join, in either order. So the graph has
-//! one end; and what is not joined within the recording, and may still run when that ends, is not
-//! in it, but counted.
+//! **Tasks on their own**, which were not spawned into a scope, need not be joined by the strand
+//! that spawned them, nor at all. Such a task is added to the graph when both its spawn and its
+//! join have been added, in either order. So the graph has one end. A task that is not joined
+//! within the recording, and may still run when that ends, is not in the graph, but counted.
 //!
-//! What is drawn is drawn once, when a program ends: its functions are small in every program, not
-//! fast.
+//! A graph is built once, when a program ends. So these functions are written to be small in every
+//! program, not to be fast.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -27,48 +27,49 @@ use std::sync::{Arc, OnceLock};
 
 use super::strand::{Item, Slot, Strand, TaskGraph};
 
-/// What ran between two forks or joins, and what comes then.
+/// What ran between two forks or joins, and its successors.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Node {
     pub(crate) nanoseconds: u64,
-    /// If there are two, the second is what was forked or spawned: others may take it.
+    /// If there are two, the second is what was forked or spawned, which thieves may take.
     pub(crate) next: [Option<usize>; 2],
 }
 
-/// A strand that is to be drawn.
+/// A strand that is to be added.
 struct Visit<'r> {
     strand: &'r Strand,
     first: usize,
-    /// What its end leads to.
+    /// Successor of its end.
     to: Option<usize>,
-    /// The innermost scope around it, by its number.
+    /// Index of the innermost scope around it.
     inside: Option<usize>,
 }
 
-/// A scope around what is drawn.
+/// A scope around the strands that are added.
 struct Around {
     scope: usize,
     end: usize,
     outer: Option<usize>,
 }
 
-/// A task on its own: the nodes before its spawn and behind its join, as far as they are drawn.
+/// Ends of a task on its own: the nodes before its spawn and after its join, as far as they have
+/// been added.
 #[derive(Default)]
 struct TaskEnds {
     spawned: Option<usize>,
     joined: Option<usize>,
 }
 
-/// The graph. The root is the first node.
+/// A graph. The root is the first node.
 #[derive(Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
-    /// How many tasks are not in it, because it is not known what waits for them.
+    /// Number of tasks that are not in the graph, because it is not known what waits for them.
     pub(crate) unordered: usize,
 }
 
 impl Graph {
-    /// Draws runs, one behind the other.
+    /// Creates the graph of runs, one after the other.
     pub(super) fn of(runs: &[Arc<Strand>]) -> Graph {
         let mut drawing = Drawing::default();
         let mut first = drawing.add();
@@ -85,21 +86,21 @@ impl Graph {
         }
     }
 
-    /// The number of nodes that lead to two others.
+    /// Returns the number of nodes with two successors.
     pub(crate) fn forks(&self) -> usize {
         let nodes = self.nodes.iter();
         nodes.filter(|node| node.next[1].is_some()).count()
     }
 }
 
-/// Spreads addresses. The standard library's hasher is more code, and proof against an adversary,
-/// whom addresses do not have.
+/// Hashes addresses. The standard library's hasher has more code, and resists adversaries, which
+/// addresses do not need.
 #[derive(Default)]
 pub struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn write_usize(&mut self, address: usize) {
-        // The golden ratio; the table goes by the upper and by the lower bits.
+        // 2^64 over the golden ratio; the hash table uses the upper and the lower bits.
         let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = spread ^ (spread >> 32);
     }
@@ -115,12 +116,12 @@ impl Hasher for AddressHasher {
     }
 }
 
-/// A graph while it is drawn.
+/// A graph under construction.
 #[derive(Default)]
 struct Drawing<'r> {
     nodes: Vec<Node>,
     scopes: Vec<Around>,
-    /// By the address of the slot, which the recording keeps.
+    /// Tasks on their own, by the address of the slot, which the recording keeps alive.
     tasks: HashMap<*const OnceLock<Strand>, TaskEnds, BuildHasherDefault<AddressHasher>>,
     unordered: usize,
     /// A work list, so that deep programs cannot overflow the stack.
@@ -134,7 +135,7 @@ impl<'r> Drawing<'r> {
         self.nodes.len() - 1
     }
 
-    /// Draws a run from its first node on.
+    /// Adds a run from its first node on.
     fn draw(&mut self, run: &'r Strand, first: usize, to: Option<usize>) {
         self.visits.push(Visit {
             strand: run,
@@ -158,7 +159,7 @@ impl<'r> Drawing<'r> {
         }
     }
 
-    /// Has a strand drawn. Returns its first node.
+    /// Schedules a strand to be added. Returns its first node.
     #[inline(never)]
     fn enter(&mut self, strand: &'r Strand, to: usize, inside: Option<usize>) -> Option<usize> {
         let first = self.add();
@@ -171,8 +172,8 @@ impl<'r> Drawing<'r> {
         Some(first)
     }
 
-    /// Returns what the node `at`, at whose end is an item, leads to. `then` is what comes after
-    /// it.
+    /// Returns the successors of the node `at`, which ends with `item`. `then` is the node after
+    /// the item.
     fn draw_item(
         &mut self,
         item: &'r Item,
@@ -195,7 +196,7 @@ impl<'r> Drawing<'r> {
             }
             Item::ScopeTask(scope, task) => match (self.end_of(*scope, inside), task.get()) {
                 (Some(end), Some(task)) => [Some(then), self.enter(task, end, inside)],
-                // Into a scope that is not recorded; or cancelled, and nothing was run.
+                // The scope is not recorded; or the task was cancelled and has not run.
                 _ => [Some(then), None],
             },
             Item::Task(slot) => {
@@ -222,13 +223,15 @@ impl<'r> Drawing<'r> {
         self.tasks.entry(Arc::as_ptr(slot)).or_default()
     }
 
-    /// Has a task drawn whose spawn is drawn, if its join is. Returns its first node.
+    /// Schedules a task whose spawn has been added, if its join has been too. Returns its first
+    /// node.
     fn draw_task(&mut self, slot: &'r Slot) -> Option<usize> {
         let joined = self.ends(slot).joined?;
         self.enter(slot.get()?, joined, None)
     }
 
-    /// Has the tasks of a flow drawn. Returns the node that leads to those that wait for none.
+    /// Schedules the tasks of a flow. Returns the node that leads to the tasks without
+    /// dependencies.
     #[inline(never)]
     fn draw_tasks(&mut self, tasks: &'r TaskGraph, then: usize) -> usize {
         let first: Vec<usize> = tasks.strands.iter().map(|_| self.add()).collect();
@@ -257,7 +260,7 @@ impl<'r> Drawing<'r> {
         self.lead_to(&starts).unwrap_or(then)
     }
 
-    /// Returns a node that leads to all of these, if there are any.
+    /// Returns a node that leads to all of `nodes`, or `None` if there are none.
     fn lead_to(&mut self, nodes: &[usize]) -> Option<usize> {
         if let &[] | &[_] = nodes {
             return nodes.first().copied();
@@ -268,8 +271,8 @@ impl<'r> Drawing<'r> {
         Some(node)
     }
 
-    /// The end of a scope that is around, from the innermost on. Two that are around at the same
-    /// time do not lie in the same place.
+    /// Returns the end node of a scope around the current one, searched from the innermost
+    /// outwards. Scopes that are open at the same time have different numbers.
     fn end_of(&self, scope: usize, mut inside: Option<usize>) -> Option<usize> {
         while let Some(around) = inside.map(|number| &self.scopes[number]) {
             if around.scope == scope {

@@ -1,4 +1,4 @@
-//! What was recorded of a run, and how it is written.
+//! Recordings of runs, and their JSON form.
 
 mod graph;
 mod strand;
@@ -15,13 +15,12 @@ use graph::Graph;
 pub(crate) use graph::Node;
 pub use strand::{Item, Slot, Strand, TaskGraph};
 
-/// What a pool has run: forks, joins, and the time between them. Made by `Pool::record` and
-/// `Pool::take_recording` of the runtime; `Builder::record` says what is recorded, and what that
+/// What a pool has run: forks, joins, and the time between them. Created by `Pool::record` and
+/// `Pool::take_recording` of the runtime; see `Builder::record` for what is recorded, and what that
 /// costs.
 ///
 /// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`,
-/// which tells its work and span, and what each scheduler would make of it on any number of
-/// processors.
+/// which computes its work and span, and simulates each scheduler on any number of processors.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,53 +55,53 @@ pub use strand::{Item, Slot, Strand, TaskGraph};
 /// ```
 pub struct Recording {
     runs: Vec<Arc<Strand>>,
-    /// How long an empty strand is recorded to take, if that was measured.
+    /// Recorded time of an empty strand, if it was measured.
     cost: Duration,
 }
 
 impl Recording {
-    /// Creates a recording of runs that follow each other. `cost` is how long an empty strand is
-    /// recorded to take.
+    /// Creates a recording of runs, one after the other. `cost` is the recorded time of an empty
+    /// strand.
     pub fn new(runs: Vec<Arc<Strand>>, cost: Duration) -> Recording {
         Recording { runs, cost }
     }
 
-    /// Adds the runs of another recording behind these.
+    /// Appends the runs of another recording.
     pub fn append(&mut self, other: Recording) {
         self.runs.extend(other.runs);
         self.cost = self.cost.max(other.cost);
     }
 
-    /// How long a strand in which nothing happens is recorded to take: what
-    /// [`profile`](Recording::profile) should take off each. Measured when a pool that
-    /// records all of its runs runs something for the first time; zero for `Pool::record`.
+    /// Returns the recorded time of an empty strand, which [`profile`](Recording::profile) should
+    /// subtract from each strand. Measured when a pool that records all of its runs runs something
+    /// for the first time; zero for `Pool::record`.
     #[must_use]
     pub fn strand_cost(&self) -> Duration {
         self.cost
     }
 
-    /// The number of forks: joins, and tasks that were waited for.
+    /// Returns the number of forks: joins, and tasks that were waited for.
     #[must_use]
     pub fn forks(&self) -> usize {
         self.graph().forks()
     }
 
-    /// How long all of it took, without waiting: what one worker would have needed.
+    /// Returns the time of all strands, without waiting: what one worker would have needed.
     #[must_use]
     pub fn work(&self) -> Duration {
         let times = self.graph().nodes.into_iter().map(|node| node.nanoseconds);
         Duration::from_nanos(times.fold(0, u64::saturating_add))
     }
 
-    /// The recording as a graph for the simulator: JSON of the format `locksley-dag/1`.
+    /// Returns the recording as a graph for the simulator: JSON of the format `locksley-dag/1`.
     ///
     /// What ran between two forks or joins becomes a node with as many `steps` as it took units of
-    /// time, rounded, and at least one. A short unit tells short times apart; with a long one a
-    /// simulation is faster, since it takes as long as there are steps. The unit is written into
-    /// the file. With [`Duration::MAX`] every node has one step, and what remains is the structure,
-    /// which is the same for every run of a program that forks the same way.
+    /// time, rounded, and at least one. A short unit distinguishes short times; a long one makes a
+    /// simulation faster, since its time is proportional to the number of steps. The unit is part
+    /// of the output. With [`Duration::MAX`] every node has one step, and what remains is the
+    /// structure, which is the same for every run of a program that forks the same way.
     ///
-    /// Several runs follow each other.
+    /// Several runs are put one after the other.
     #[must_use]
     pub fn to_json(&self, unit: Duration) -> String {
         let mut text = String::new();
@@ -112,22 +111,22 @@ impl Recording {
         text
     }
 
-    /// Writes [`to_json`](Recording::to_json) to a file, or whatever else can be written to.
+    /// Writes [`to_json`](Recording::to_json) to a file or another writer.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` returns an error.
     pub fn write(&self, mut out: impl io::Write, unit: Duration) -> io::Result<()> {
         out.write_all(self.to_json(unit).as_bytes())
     }
 
-    /// The graph of all runs.
+    /// Returns the graph of all runs.
     pub(crate) fn graph(&self) -> Graph {
         Graph::of(&self.runs)
     }
 }
 
-// A recording is not changed any more, though strands were left in cells.
+// A recording is immutable, although its strands are in cells.
 impl UnwindSafe for Recording {}
 impl RefUnwindSafe for Recording {}
 

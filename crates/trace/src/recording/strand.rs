@@ -1,20 +1,20 @@
-//! What is recorded while a program runs: strands, and what happened between them.
+//! Data that is recorded while a program runs: strands, and the events between them.
 
 use std::sync::{Arc, OnceLock};
 
-/// What ran one after another: time, and what happened in between.
+/// A strand: code that runs sequentially, as times and the events between them.
 #[derive(Default)]
 pub struct Strand {
-    /// What happened, and how many nanoseconds went by before.
+    /// Events, each with the nanoseconds before it.
     pub(super) parts: Vec<(u64, Item)>,
-    /// Nanoseconds since.
+    /// Nanoseconds since the last event.
     pub(super) rest: u64,
 }
 
-/// The strand of a spawned task. It is there when the task is done.
+/// The strand of a spawned task. It is set when the task is done.
 pub type Slot = Arc<OnceLock<Strand>>;
 
-/// What happens in a strand. A scope is known by a number that no other scope around it has.
+/// An event in a strand. A scope is identified by a number that no other scope around it has.
 pub enum Item {
     /// A join, and the strands of its closures.
     Fork(Box<[Strand; 2]>),
@@ -22,29 +22,29 @@ pub enum Item {
     Scope(usize, Arc<Strand>),
     /// A task that was spawned into a scope.
     ScopeTask(usize, Slot),
-    /// A task that was spawned on its own.
+    /// A task that was spawned on its own, not into a scope.
     Task(Slot),
-    /// The strand has waited for the handle of such a task.
+    /// The strand has waited for the handle of a task that was spawned on its own.
     Joined(Slot),
     /// The tasks of a flow.
     Tasks(Arc<TaskGraph>),
-    /// Something was started of which the recording does not know what waits for it.
+    /// Work was started, and the recording does not know what waits for it.
     Unordered,
 }
 
-/// Tasks that wait for each other, and the strand of each.
+/// Tasks with dependencies between them, and the strand of each.
 pub struct TaskGraph {
-    /// The number of the first task, from which the numbers of the others go on.
+    /// Number of the first task; the others are numbered consecutively.
     first: usize,
-    /// The tasks that each task waits for, counted from the first.
+    /// For each task, the indices of the tasks that it waits for, where 0 is the first task.
     pub(super) after: Vec<Vec<usize>>,
-    /// Empty for a task that did not run.
+    /// The strand of each task; empty if the task did not run.
     pub(super) strands: Vec<OnceLock<Strand>>,
 }
 
 impl TaskGraph {
-    /// Creates a graph of tasks that are numbered from `first` on, and of which each waits for those
-    /// that `after` has for it.
+    /// Creates a graph of tasks that are numbered from `first` on. Each task waits for those whose
+    /// indices `after` has for it.
     pub fn new(first: usize, after: Vec<Vec<usize>>) -> TaskGraph {
         let strands = after.iter().map(|_| OnceLock::new()).collect();
         TaskGraph {
@@ -54,28 +54,28 @@ impl TaskGraph {
         }
     }
 
-    /// Returns where the strand of a task is left when it is done.
+    /// Returns the slot for the strand of a task, which is set when the task is done.
     pub fn slot(&self, task: usize) -> &OnceLock<Strand> {
         &self.strands[task - self.first]
     }
 }
 
 impl Strand {
-    /// Returns how many nanoseconds it took, without what it forked.
+    /// Returns how many nanoseconds the strand took, without what it forked.
     pub fn time(&self) -> u64 {
         let parts = self.parts.iter().map(|part| part.0);
         parts.fold(self.rest, u64::saturating_add)
     }
 
-    /// Adds nanoseconds that went by.
+    /// Adds nanoseconds of running time.
     pub fn add(&mut self, nanoseconds: u64) {
         self.rest = self.rest.saturating_add(nanoseconds);
     }
 
-    /// Notes what happens behind the time that was added.
+    /// Adds an event after the time that was added so far.
     pub fn push(&mut self, item: Item) {
         if self.parts.is_empty() {
-            // Most strands fork once.
+            // Most strands have one event.
             self.parts.reserve_exact(1);
         }
         self.parts.push((std::mem::take(&mut self.rest), item));

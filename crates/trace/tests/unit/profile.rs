@@ -4,7 +4,7 @@ fn node(nanoseconds: u64, next: [Option<usize>; 2]) -> Node {
     Node { nanoseconds, next }
 }
 
-/// The first forks the second and the third, which meet in the fourth.
+/// A graph whose first node forks the second and the third, which meet in the fourth.
 fn diamond(times: [u64; 4]) -> Vec<Node> {
     vec![
         node(times[0], [Some(1), Some(2)]),

@@ -3,7 +3,7 @@
 use super::entries::{CLASSIC, Kind, SEED, numbers, words};
 use super::{Entry, Parameter};
 
-/// How the tasks come to the workers, where it can be chosen.
+/// How tasks are handed to the workers, for programs that have a choice.
 pub(super) const BY: Parameter = words(
     "by",
     "how tasks come to the workers: halves are forked, each is spawned, or spawned near a worker",
@@ -11,7 +11,7 @@ pub(super) const BY: Parameter = words(
     ["fork", "fork"],
 );
 
-/// The same for tasks that have no data of their own.
+/// As [`BY`], for tasks that have no data of their own.
 pub(super) const BY_SPAWN: Parameter = words(
     "by",
     "how tasks come to the workers: forked, or spawned one by one",

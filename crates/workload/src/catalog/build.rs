@@ -1,4 +1,4 @@
-//! Programs from their parameters.
+//! Builds programs from their parameters.
 
 use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
@@ -8,7 +8,7 @@ use crate::{
     UtsTree, Way, Words,
 };
 
-/// Reading parameters: their types and ranges were checked when the spec was made.
+/// Access to parameters, whose types and ranges were checked when the spec was made.
 impl Spec {
     pub(super) fn long(&self, parameter: &str) -> u64 {
         self.number(parameter).unwrap_or_default()
@@ -39,13 +39,13 @@ impl Spec {
     }
 }
 
-/// The programs.
+/// Constructors of the programs.
 impl Spec {
     pub(super) fn integrate(&self) -> Integrate {
         Integrate::new(self.short("digits"))
     }
 
-    /// The words of the parameter are the names of the published trees.
+    /// The valid words of the parameter are the names of the published trees.
     pub(super) fn uts(&self) -> Uts {
         let tree = self.word("tree").and_then(UtsTree::published);
         let (tree, size) = tree.unwrap_or(UtsTree::SMALLEST);

@@ -1,4 +1,4 @@
-//! How much a program needs, estimated before it is built.
+//! Estimates of what a program needs, before it is built.
 
 use super::Spec;
 use super::entries::Kind;
@@ -7,7 +7,8 @@ use crate::loops::Costs;
 use crate::matrix::Matrix;
 use crate::uts::UtsTree;
 
-/// How much memory a program of the catalogue may use for its data, in bytes: 2 GiB.
+/// The largest amount of memory that a program of the catalogue may use for its data, in bytes: 2
+/// GiB.
 ///
 /// ```
 /// use locksley_workload::catalog::{MOST_BYTES, Scale, Spec, SpecError};
@@ -17,8 +18,8 @@ use crate::uts::UtsTree;
 /// ```
 pub const MOST_BYTES: u64 = 2 << 30;
 
-/// About how many steps a run may take: nodes, comparisons, multiplications, cells. At a few
-/// nanoseconds each that is a quarter of an hour on one thread.
+/// The approximate number of steps that a run may take: nodes, comparisons, multiplications, cells.
+/// At a few nanoseconds each that is a quarter of an hour on one thread.
 ///
 /// ```
 /// use locksley_workload::catalog::{MOST_STEPS, Scale, Spec, SpecError};
@@ -28,38 +29,37 @@ pub const MOST_BYTES: u64 = 2 << 30;
 /// ```
 pub const MOST_STEPS: u64 = 400_000_000_000;
 
-/// How many nodes a tree of one's own may have: half a minute of searching.
+/// The largest number of nodes of a tree of `uts-own`: half a minute of searching.
 pub(super) const MOST_NODES: u64 = 200_000_000;
 
-/// How deep it may be.
+/// The largest depth of such a tree.
 pub(super) const MOST_LEVELS: u32 = 4000;
 
-/// How many branches a serial search of the knapsack may have: half a minute as well.
+/// The largest number of branches of a serial search of the knapsack: half a minute as well.
 pub(super) const MOST_BRANCHES: u64 = 500_000_000;
 
-/// What a thread has usually.
+/// The default stack of a thread, in bytes.
 const USUAL_STACK: u64 = 2 << 20;
 
-/// What a level of a tree takes on the stack, with the halving of its children, without
-/// optimisation.
+/// Stack per level of a tree, including the halving of its children, without optimisation.
 const LEVEL: u64 = 16 << 10;
 
-/// The same for a task of the generator.
+/// Stack per task of the generator, without optimisation.
 const FRAME: u64 = 4 << 10;
 
-/// What no program needs more of.
+/// The largest additional stack that is requested for a program.
 const MOST_STACK: u64 = 1 << 30;
 
-/// What a program needs.
+/// Resources that a program needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     bytes: u64,
     steps: u64,
-    /// Beyond the usual.
+    /// Stack in addition to the default.
     stack: u64,
 }
 
-/// So many bytes for data, and so many steps.
+/// Returns a demand of `bytes` for data, and `steps`.
 fn data(bytes: u64, steps: u64) -> Demand {
     Demand {
         bytes,
@@ -68,7 +68,7 @@ fn data(bytes: u64, steps: u64) -> Demand {
     }
 }
 
-/// The product of numbers that may be large.
+/// Returns the product of numbers, saturating.
 fn product<const N: usize>(numbers: [u64; N]) -> u64 {
     numbers.into_iter().fold(1, u64::saturating_mul)
 }
@@ -82,7 +82,7 @@ impl Demand {
             Kind::Fib => data(0, Fib::number(n + 1)),
             // The number of intervals grows with the cube root of the precision.
             Kind::Integrate => data(0, 10 * 10_u64.pow(get("digits") as u32 / 3)),
-            // Each further queen takes about six times as long; 16 take about 10^10 steps.
+            // Each further queen takes about six times as many steps; 16 take about 10^10.
             Kind::Queens => data(0, 10_u64.pow(10) / 6_u64.pow(16 - n.min(16) as u32)),
             Kind::Uts => published(spec),
             Kind::OwnUts => Demand {
@@ -92,14 +92,14 @@ impl Demand {
             Kind::Sort => data(32 * n, product([n, n.max(2).ilog2().into()])),
             Kind::Quicksort => data(24 * n, product([n, n.max(2).ilog2().into()])),
             Kind::Matrix => data(product([24, side, side]), product([side; 3])),
-            // Operands and products of the levels that are under way; more of them in parallel.
+            // Operands and products of the levels that are in progress; more of them in parallel.
             Kind::Strassen => data(product([24 + 48, side, side]), product([side; 3])),
             Kind::Lu => data(product([16, side, side]), product([side; 3]) / 3),
             Kind::Heat => {
                 let cells = product([get("rows") + 2, get("columns") + 2]);
                 data(product([16, cells]), product([cells, get("sweeps")]))
             }
-            // Known only when the branches have been counted.
+            // Known only after the branches have been counted.
             Kind::Knapsack => data(0, 0),
             Kind::Tree => data(32 << get("layers"), 1 << get("layers")),
             Kind::Mandelbrot => data(product([8, n, n]), product([n, n, get("limit")])),
@@ -123,7 +123,8 @@ impl Demand {
                 data(product([16, numbers]), product([numbers, get("phases")]))
             }
             Kind::Mark => Demand {
-                // A fork halves a stack, so each level has met at least half a stack of objects.
+                // A fork halves a stack, so each level has visited at least half a stack of
+                // objects.
                 stack: (FRAME * (get("objects") / 32)).min(MOST_STACK),
                 ..data(product([40, get("objects")]), product([20, get("objects")]))
             },
@@ -136,12 +137,12 @@ impl Demand {
         }
     }
 
-    /// The size of a thread's stack that is large enough.
+    /// Returns a sufficient size for a thread's stack.
     pub(super) fn stack(self) -> usize {
         (USUAL_STACK + self.stack) as usize
     }
 
-    /// What there is too much of, how much, and how much is allowed.
+    /// Returns the first resource that exceeds its limit, as its name, the demand and the limit.
     pub(super) fn excess(self) -> Option<(&'static str, u64, u64)> {
         let checks = [
             ("bytes", self.bytes, MOST_BYTES),
@@ -161,7 +162,8 @@ fn published(spec: &Spec) -> Demand {
     }
 }
 
-/// With a hundredth that costs 1000 times as much, the mean is eleven times the rest's.
+/// Returns the total steps of a loop. If a hundredth of the items costs 1000 times as much, the
+/// mean is eleven times the cost of the others.
 fn loop_steps(spec: &Spec) -> u64 {
     let dearer = match spec.costs() {
         Costs::Equal | Costs::Triangular => 1,

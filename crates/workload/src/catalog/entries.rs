@@ -3,7 +3,7 @@
 use super::arrays;
 use super::{Entry, Parameter, Value, Values};
 
-/// Which program an entry is.
+/// The program of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Fib,
@@ -86,7 +86,7 @@ const CILK: &str =
 const UTS: &str = "Olivier et al., UTS: an unbalanced tree search benchmark";
 pub(super) const CLASSIC: &str = "a classic";
 
-/// Where the data come from pseudo-random numbers.
+/// The seed of programs with pseudo-random data.
 pub(super) const SEED: Parameter =
     numbers("seed", "which pseudo-random data", [0, u64::MAX], [7, 7]);
 

@@ -1,10 +1,10 @@
-//! What can be wrong with a text, said so that it can be put right.
+//! Errors in a text that names a program, with remedies.
 
 use std::fmt;
 
 use super::{all, find};
 
-/// A text that names no program, or one that cannot be run.
+/// Error for a text that names no program, or one that cannot be run.
 ///
 /// ```
 /// use locksley_workload::catalog::{Scale, Spec, SpecError};
@@ -24,55 +24,55 @@ pub enum SpecError {
     Name {
         /// The name.
         found: String,
-        /// The names that are nearest to it; [`all`] knows all of them.
+        /// The names that are nearest to it; [`all`] has all names.
         nearest: Vec<&'static str>,
     },
     /// The program has no such parameter.
     Parameter {
         /// The whole text.
         text: String,
-        /// Where in the text it stands, in bytes.
+        /// Offset in the text, in bytes.
         at: usize,
         /// The parameter.
         found: String,
         /// The program.
         program: &'static str,
-        /// The parameters that are nearest to it; [`find`](super::find) knows all of them.
+        /// The parameters that are nearest to it; [`find`](super::find) has all of them.
         nearest: Vec<&'static str>,
     },
-    /// A parameter is said twice.
+    /// A parameter is given twice.
     Twice {
         /// The whole text.
         text: String,
-        /// Where in the text it is said again, in bytes.
+        /// Offset of the second one in the text, in bytes.
         at: usize,
         /// The parameter.
         parameter: &'static str,
     },
-    /// The parameter cannot have this value.
+    /// The value of a parameter is not valid.
     Value {
         /// The whole text.
         text: String,
-        /// Where in the text it stands, in bytes.
+        /// Offset in the text, in bytes.
         at: usize,
         /// The parameter.
         parameter: &'static str,
         /// The value.
         found: String,
-        /// The words that are nearest to it, if words are possible.
+        /// The valid words that are nearest to it, if the parameter takes words.
         nearest: Vec<&'static str>,
-        /// What is possible.
+        /// The valid values.
         wanted: String,
     },
-    /// The parameters are possible one by one, but together they ask for too much.
+    /// Each parameter is valid, but together they ask for too much.
     TooMuch {
         /// The program with all its parameters.
         spec: String,
-        /// What there is too much of: bytes, steps, nodes, ...
+        /// The resource that is exceeded: bytes, steps, nodes, ...
         what: &'static str,
-        /// How much of it is asked for.
+        /// The requested amount.
         needs: u64,
-        /// How much of it is allowed.
+        /// The allowed amount.
         limit: u64,
     },
 }
@@ -149,7 +149,7 @@ fn suggest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
     write!(f, "did you mean `{}`? ", nearest.join("` or `"))
 }
 
-/// A place in a text, counted from one for people.
+/// A position in a text, printed as a character counted from one.
 struct Place<'t>(&'t str, usize);
 
 impl fmt::Display for Place<'_> {
@@ -160,7 +160,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// A large number with three figures.
+/// A number that prints with three figures if it is large.
 struct Rounded(u64);
 
 impl fmt::Display for Rounded {
@@ -173,8 +173,8 @@ impl fmt::Display for Rounded {
     }
 }
 
-/// Those of some names that are nearest to what was written: one that begins with it, or else those
-/// that differ in the fewest letters, if that is not more than a third of them.
+/// Returns the names that are nearest to `found`: those that begin with it, or else those that
+/// differ in the fewest letters, if these are at most a third of the letters, or one.
 ///
 /// ```
 /// use locksley_workload::catalog::nearest;
@@ -205,7 +205,8 @@ pub fn nearest<'n>(found: &str, possible: impl IntoIterator<Item = &'n str>) -> 
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// How many letters must be added, left out, replaced or swapped with their neighbour.
+/// Returns how many letters must be added, left out, replaced or swapped with their neighbour to
+/// get from `a` to `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! Every program by its name, with parameters that are checked.
+//! The catalogue: every program by name, with checked parameters.
 //!
 //! ```text
 //!   sort:n=1000000,merge=parallel        a name, and parameters where they are not the defaults
@@ -6,9 +6,9 @@
 //!   fib                                  nothing but defaults
 //! ```
 //!
-//! [`all`] lists the programs with what they are, where they come from, and their parameters.
-//! [`Spec::parse`] reads a text; what it does not say is taken from a [`Scale`]. The programs are
-//! of different types, so that [`Spec::visit`] hands the one that was asked for to a [`Visitor`].
+//! [`all`] lists the programs with descriptions, sources and parameters. [`Spec::parse`] parses a
+//! text; parameters that it does not have get their values from a [`Scale`]. The programs are of
+//! different types, so [`Spec::visit`] passes the requested one to a [`Visitor`].
 //!
 //! ```
 //! use locksley_workload::catalog::{Scale, Spec, Visitor};
@@ -34,8 +34,8 @@
 //! # Ok::<(), locksley_workload::catalog::SpecError>(())
 //! ```
 //!
-//! Nothing in the catalogue needs more than [`MOST_BYTES`] of memory or about [`MOST_STEPS`] steps:
-//! a text that asks for more is an error that says so, before anything is allocated.
+//! No program of the catalogue needs more than [`MOST_BYTES`] of memory or about [`MOST_STEPS`]
+//! steps: a text that asks for more is an error, before anything is allocated.
 
 mod arrays;
 mod build;
@@ -54,7 +54,7 @@ pub use visit::Visitor;
 
 use entries::{ENTRIES, Kind};
 
-/// Every program.
+/// Returns every program.
 ///
 /// ```
 /// let names: Vec<_> = locksley_workload::catalog::all().iter().map(|entry| entry.name).collect();
@@ -64,7 +64,7 @@ pub fn all() -> &'static [Entry] {
     ENTRIES
 }
 
-/// The program with this name.
+/// Returns the program with this name.
 ///
 /// ```
 /// use locksley_workload::catalog;
@@ -86,13 +86,13 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What it is called.
+    /// Name of the program.
     pub name: &'static str,
-    /// What it computes and what is special about it, in a line.
+    /// What the program computes and what is special about it, in a line.
     pub about: &'static str,
-    /// Where it comes from.
+    /// Source of the program, such as a paper.
     pub source: &'static str,
-    /// Its parameters; the first one may be written without its name.
+    /// Parameters; the name of the first one may be omitted in a text.
     pub parameters: &'static [Parameter],
     kind: Kind,
 }
@@ -109,18 +109,18 @@ pub struct Entry {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// What it is called.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// What it says, in a few words.
+    /// Meaning of the parameter, in a few words.
     pub meaning: &'static str,
-    /// What it may be.
+    /// Valid values.
     pub values: Values,
     quick: Value,
     full: Value,
 }
 
 impl Entry {
-    /// The parameter with this name.
+    /// Returns the parameter with this name.
     ///
     /// ```
     /// let fib = locksley_workload::catalog::find("fib").unwrap();
@@ -134,7 +134,7 @@ impl Entry {
 }
 
 impl Parameter {
-    /// What it is where nothing is said.
+    /// Returns the default value at a scale.
     pub fn default(&self, scale: Scale) -> Value {
         match scale {
             Scale::Quick => self.quick,
@@ -171,7 +171,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a parameter may be.
+/// The valid values of a parameter.
 ///
 /// ```
 /// use locksley_workload::catalog::{Value, Values};
@@ -186,16 +186,16 @@ impl fmt::Display for Value {
 pub enum Values {
     /// A whole number in a range. Underscores between the digits are allowed.
     Numbers {
-        /// The least one.
+        /// The least number.
         from: u64,
-        /// The greatest one.
+        /// The greatest number.
         to: u64,
     },
     /// A decimal number in a range.
     Decimals {
-        /// The least one.
+        /// The least number.
         from: f64,
-        /// The greatest one.
+        /// The greatest number.
         to: f64,
     },
     /// One of these words.
@@ -203,7 +203,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// The value that is written like this, if it is a possible one.
+    /// Parses a value. Returns `None` if it is not valid.
     pub fn read(&self, text: &str) -> Option<Value> {
         match self {
             Values::Numbers { from, to } => {

@@ -1,4 +1,4 @@
-//! A program with all its parameters, as a text and back.
+//! A program with all its parameters, parsed from a text and printed as one.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use locksley_policy::Part;
 use super::demand::Demand;
 use super::{Entry, Parameter, SpecError, Value, Values, all, find, nearest};
 
-/// How much a program does where nothing is said.
+/// The scale of a program's default parameters.
 ///
 /// ```
 /// use locksley_workload::catalog::{Scale, Spec};
@@ -19,14 +19,14 @@ use super::{Entry, Parameter, SpecError, Value, Values, all, find, nearest};
 pub enum Scale {
     /// About 50 to 300 milliseconds on one thread.
     Quick,
-    /// A second or a few.
+    /// One or a few seconds on one thread.
     #[default]
     Full,
 }
 
 /// A program of the catalogue with a value for each of its parameters.
 ///
-/// As a text it has all of them, so that the text means the same at any scale:
+/// It prints with all parameters, so that the text means the same at any scale:
 ///
 /// ```
 /// use locksley_workload::catalog::{Scale, Spec};
@@ -44,13 +44,13 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Reads a text: a name, a colon, and `parameter=value` separated by commas. The first one
-    /// may go without `parameter=`. What is not said has its default.
+    /// Parses a text: a name, a colon, and `parameter=value` separated by commas. The name of the
+    /// first parameter may be omitted. A parameter that is left out has its default.
     ///
     /// # Errors
     ///
-    /// If there is no such program or parameter, a value is not possible, or all of it together is
-    /// too large.
+    /// If there is no such program or parameter, a value is not valid, or the program would be too
+    /// large.
     pub fn parse(text: &str, scale: Scale) -> Result<Spec, SpecError> {
         let (name, parts) = Part::split(text);
         let names = || all().iter().map(|entry| entry.name);
@@ -71,7 +71,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The program with its defaults.
+    /// Returns a program with its default parameters.
     ///
     /// ```
     /// use locksley_workload::catalog::{self, Scale, Spec};
@@ -89,12 +89,12 @@ impl Spec {
         }
     }
 
-    /// Which program it is.
+    /// Returns the catalogue's entry of the program.
     pub fn entry(&self) -> &'static Entry {
         self.entry
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     ///
     /// ```
     /// use locksley_workload::catalog::{Scale, Spec, Value};
@@ -109,7 +109,7 @@ impl Spec {
         self.values.get(place).copied()
     }
 
-    /// The value of a parameter that is a whole number.
+    /// Returns the value of a parameter that is a whole number.
     pub fn number(&self, parameter: &str) -> Option<u64> {
         match self.value(parameter)? {
             Value::Number(number) => Some(number),
@@ -117,7 +117,7 @@ impl Spec {
         }
     }
 
-    /// The value of a parameter that is a word.
+    /// Returns the value of a parameter that is a word.
     pub fn word(&self, parameter: &str) -> Option<&'static str> {
         match self.value(parameter)? {
             Value::Word(word) => Some(word),
@@ -125,8 +125,8 @@ impl Spec {
         }
     }
 
-    /// How many bytes of stack each thread should have that runs it. Most programs are content with
-    /// what a thread has usually; a deep tree is not.
+    /// Returns the number of bytes of stack that each thread that runs the program should have. For
+    /// most programs the default of a thread is enough; deep trees need more.
     ///
     /// ```
     /// use locksley_workload::catalog::{Scale, Spec};
@@ -171,14 +171,14 @@ impl fmt::Display for Spec {
     }
 }
 
-/// A text of which the name has been read.
+/// A text whose name has been read.
 struct Reading<'t> {
     text: &'t str,
     entry: &'static Entry,
 }
 
 impl Reading<'_> {
-    /// What the text says of each parameter.
+    /// Returns the value that the text has for each parameter.
     fn given(&self, parts: &[Part<'_>]) -> Result<Vec<Option<Value>>, SpecError> {
         let mut given = vec![None; self.entry.parameters.len()];
         for (number, part) in parts.iter().enumerate() {
@@ -196,7 +196,8 @@ impl Reading<'_> {
         Ok(given)
     }
 
-    /// Which parameter a part of the list is about, and what it says.
+    /// Returns the index of the parameter that a part of the list names, the parameter, and the
+    /// text of its value.
     fn pair<'p>(
         &self,
         number: usize,

@@ -1,10 +1,10 @@
-//! Handing a program over.
+//! Building a program and passing it to a visitor.
 
 use super::entries::Kind;
 use super::{Spec, SpecError};
 use crate::{Fib, Fold, NBody, Pi, Primes, Program, Queens, Scan, Skynet};
 
-/// What is done with a program, whichever it is.
+/// An operation on a program of any type.
 ///
 /// ```
 /// use locksley_workload::Program;
@@ -26,16 +26,16 @@ use crate::{Fib, Fold, NBody, Pi, Primes, Program, Queens, Scan, Skynet};
 /// # Ok::<(), locksley_workload::catalog::SpecError>(())
 /// ```
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
 
-    /// Is handed the program.
+    /// Performs the operation on a program.
     fn visit<P: Program>(self, program: P) -> Self::Output;
 }
 
 impl Spec {
-    /// Builds the program, its input and what must come out, and hands it to the visitor. For some
-    /// programs this takes as long as a serial run.
+    /// Builds the program, its input and the expected result, and passes it to the visitor. For
+    /// some programs this takes as long as a serial run.
     ///
     /// # Errors
     ///

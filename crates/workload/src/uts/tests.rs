@@ -28,7 +28,7 @@ fn small_trees_of_every_kind_are_searched() {
 
 #[test]
 fn a_hybrid_tree_is_geometric_above_and_binomial_below() {
-    // Below half of the depth limit a node has four children or none; above, any number.
+    // From half of the depth limit on a node has four children or none; above, any number.
     let tree = UtsTree::hybrid(Shape::Linear, 6, 4.0, 0.2, 4, 1);
     let (mut nodes, mut above) = (vec![tree.root()], Vec::new());
     let mut below = 0;

@@ -21,7 +21,7 @@ fn input(number: u64, index: u32, input: &str) -> (Slot, Vec<u8>) {
     (Slot { of, index }, input.as_bytes().to_vec())
 }
 
-/// What a task looks like that was put together: the length of the argument comes before it.
+/// Returns the bytes of a task that was assembled: the length of the argument comes before it.
 fn assembled(number: u64, inputs: &str) -> Vec<u8> {
     let argument = format!("head:{inputs}");
     let mut task = format!("front{number}").into_bytes();
@@ -39,7 +39,8 @@ pub(in crate::leases) fn a_deferred_task_waits_when_its_last_slot_is_filled(worl
     let first = Completion {
         deferred: vec![
             deferred(1, 3, &[(1, "y")]),
-            // Those that need nothing wait at once, the second because of an input beside it.
+            // Deferred tasks that need no input wait at once, the last one because its input comes
+            // with it.
             deferred(2, 0, &[]),
             deferred(3, 1, &[]),
         ],
@@ -77,7 +78,7 @@ pub(in crate::leases) fn a_slot_is_filled_once(world: &dyn World) {
         ..Completion::default()
     };
     for _ in 0..2 {
-        // The reply was lost, and it is repeated.
+        // The reply was lost, so the completion is repeated.
         assert_eq!(case.pool.complete(&a.ticket, &keeps), Ok(counted(2, 0)));
     }
     let mut later = a.clone();
@@ -216,7 +217,7 @@ pub(in crate::leases) fn a_large_task_that_was_set_aside_is_tried_again(world: &
         let dead = case.pool.dead(&case.job.id).expect("the pool is there");
         assert_eq!((dead[0].whole, dead[0].task.len()), (true, large.len()));
         assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(1)));
-        // The other one was there before.
+        // The other one waited before it.
         let other = case.lease("w").expect("it waits");
         assert_eq!(
             case.pool.give_up(&other.ticket, &GiveUp::Stopping),

@@ -78,7 +78,7 @@ pub(in crate::leases) fn a_job_comes_in_chunks_and_does_not_end_before_the_last(
     let status = case.status();
     assert_eq!((status.state, status.sealed), (State::Running, false));
     assert_eq!((status.outstanding, status.done), (0, 2));
-    // It is submitted again from the start.
+    // The job is submitted again from the start.
     let taken = Err(Trouble::Taken(case.job.id.clone()));
     assert_eq!(case.chunk(&["a"], 0, false), taken);
     assert_eq!(case.chunk(&["a", "b"], 0, false), Ok(Submitted::Attached));
@@ -91,7 +91,7 @@ pub(in crate::leases) fn a_job_comes_in_chunks_and_does_not_end_before_the_last(
     assert_eq!(case.complete(&lease, "x", &[]), counted(0, 3));
     let over = Ok(Submitted::Over(State::Done));
     assert_eq!(case.chunk(&["a", "b"], 0, false), over);
-    // The last chunk may come when all is done.
+    // The last chunk may come when all tasks are done.
     let case = Case::new(world);
     assert_eq!(case.chunk(&[], 0, false), Ok(Submitted::New));
     assert_eq!(case.status().state, State::Running);
@@ -114,7 +114,7 @@ pub(in crate::leases) fn after_an_outage_leases_have_their_time_again(world: &dy
     let case = Case::with(world, &["a"]);
     let leave = |name| case.pool.leave(&case.worker(name));
     leave("bystander").expect("the pool is there");
-    // The worker that comes back first may ask for what ran out before it says that it is there.
+    // The worker that comes back first may look for expired leases before its first heartbeat.
     for says_so in [false, true] {
         if says_so {
             let again = case.pool.cancel(&case.job.id, true);
@@ -181,7 +181,7 @@ pub(in crate::leases) fn cancelling_voids_everything(world: &dyn World) {
     assert_eq!(case.status().outstanding, 1);
 }
 
-/// Its submitter may not know of it yet, and go on.
+/// The submitter may not know of the cancellation yet, and continue.
 pub(in crate::leases) fn a_job_that_is_cancelled_while_it_is_submitted_stays_so(world: &dyn World) {
     let case = Case::new(world);
     assert_eq!(case.chunk(&["a"], 0, false), Ok(Submitted::New));
@@ -218,7 +218,7 @@ pub(in crate::leases) fn compaction_replaces_what_is_still_there(world: &dyn Wor
         case.pool.compact(&case.job.id, &first, &[b"12".to_vec()]),
         Ok(false)
     );
-    // The same bytes, otherwise divided, are other results.
+    // The same bytes, divided differently, are other results.
     assert_eq!(
         case.pool.compact(
             &case.job.id,
@@ -287,7 +287,7 @@ pub(in crate::leases) fn other_builds_get_nothing(world: &dyn World) {
 
 pub(in crate::leases) fn a_worker_that_waits_is_woken(world: &dyn World) {
     let case = &Case::new(world);
-    // A worker that leases may be told early that there is nothing.
+    // `lease` may return early without tasks.
     let wait = |name: &str| {
         for _ in 0..60 {
             let leases = case
@@ -335,8 +335,8 @@ pub(in crate::leases) fn the_living_are_counted(world: &dyn World) {
     assert!(!here());
 }
 
-/// A task is a number n below 300; its children are 2n + 1 and 2n + 2, its result is itself.
-/// Workers die, are late, repeat themselves, and give back, by chance.
+/// A task is a number n below 300; its children are 2n + 1 and 2n + 2, its result is itself. At
+/// random, workers die, are late, repeat requests, and give tasks back.
 pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &dyn World) {
     const NODES: u64 = 300;
     let mut case = Case::new(world);
@@ -356,7 +356,7 @@ pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &
         match roll(12) {
             0..=3 => here.extend(case.lease(&name)),
             4 => here.extend(case.reclaim(&name, roll(2) == 0)),
-            // It dies, or is slow: then it comes back when it is too late, or not.
+            // The worker dies, or is slow and comes back, too late or not.
             5 if !here.is_empty() && passed < 12 => {
                 late.push(here.swap_remove(roll(here.len() as u64) as usize))
             }

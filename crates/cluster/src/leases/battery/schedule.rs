@@ -1,8 +1,8 @@
-//! When tasks begin, and in which order: delays, pauses between tries, urgency.
+//! Times and order of tasks: delays, pauses between tries, urgency.
 
 use super::*;
 
-/// Longer than what happens in a test before time passes.
+/// Longer than a test takes before it lets time pass.
 const DELAY: Duration = Duration::from_millis(400);
 
 fn child(task: &str) -> Child {
@@ -34,7 +34,7 @@ impl Case<'_> {
         completed.expect("the pool is there")
     }
 
-    /// The tasks that a worker gets, as many as there are.
+    /// Returns the tasks that a worker gets: as many as there are.
     fn tasks(&self, name: &str, suspect: bool) -> Vec<String> {
         let leases = self.pool.lease(&self.worker(name), 99, suspect, NOW);
         leases
@@ -78,7 +78,7 @@ pub(in crate::leases) fn a_job_may_begin_later(world: &dyn World) {
     assert_eq!(case.tasks("w", true), [""; 0]);
     assert_eq!(case.status().delayed, 1);
     world.pass(DELAY);
-    // Its time is that of the job.
+    // The delay counts from the submission of the job.
     assert_eq!(case.chunk(&["b"], 1, true), Ok(Submitted::Attached));
     let mut tasks = case.tasks("w", true);
     tasks.sort();
@@ -153,7 +153,7 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_are_tried_again(worl
     assert_eq!(again, ["u", "b", "c"]);
 }
 
-/// However they came to be set aside: by a completion, given up, or because a lease ran out.
+/// Tasks are set aside by a completion, when they are given up, or when a lease expires.
 pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_were_set_aside(world: &dyn World) {
     let mut case = Case::new(world);
     case.job.terms.tries = 1;
@@ -184,7 +184,7 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_were_set_aside(world
     let dead = case.pool.dead(&case.job.id).expect("the pool is there");
     assert_eq!(dead.iter().filter(|dead| dead.urgent).count(), 3);
     assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(4)));
-    // "b" was there before them.
+    // "b" waited before them.
     let order = ["refused", "given up", "ran out", "b", "usual"];
     assert_eq!(case.tasks("w", true), order);
 }

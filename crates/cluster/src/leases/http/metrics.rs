@@ -2,9 +2,9 @@
 //!
 //! | name | meaning |
 //! |---|---|
-//! | `locksley_queue_depth` | tasks that could be leased now: what an autoscaler goes by |
+//! | `locksley_queue_depth` | tasks that could be leased now: the metric for autoscalers |
 //! | `locksley_server_up` | 1 if the server of tasks answered |
-//! | `locksley_workers`, `locksley_cluster_slots` | workers that are alive, and their leases at once |
+//! | `locksley_workers`, `locksley_cluster_slots` | workers that are alive, and most leases that they hold at once |
 //! | `locksley_jobs_running` | jobs of all builds |
 //! | `locksley_job_tasks{job,program,state}` | outstanding tasks: `ready`, `delayed`, `in_flight` |
 //! | `locksley_job_leases_completed{job,program}` | leases of the job that were completed |
@@ -15,7 +15,7 @@
 //! | `locksley_worker_leases_total{outcome}` | its leases so far: `completed`, `lost`, `given_up` |
 //! | `locksley_worker_tasks_total{outcome}` | its tasks so far: `run`, `handed_over`, `failed` |
 //!
-//! Series of a job end with it.
+//! The series of a job end when the job does.
 
 use prometheus::core::Collector;
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
@@ -26,10 +26,10 @@ use crate::leases::WorkerState;
 /// The media type of the text.
 pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The metrics of this moment.
+/// Returns the current metrics as text.
 pub(super) fn text(worker: Option<WorkerState>, cluster: &Cluster) -> String {
     let page = Page(Registry::new());
-    // Names and labels are constants, and each is used once: what fails is a fault in this file,
+    // Names and labels are constants, and each is used once: a failure is a fault in this file,
     // which its test finds.
     let _ = page.add_cluster(cluster);
     if let Some(worker) = worker {
@@ -57,7 +57,7 @@ impl Page {
         let up = u64::from(cluster.trouble.is_none());
         self.gauge("locksley_server_up", "Whether the server answered.", up)?;
         if cluster.trouble.is_some() {
-            // What is not known is left out: a depth of 0 would send workers away.
+            // Unknown values are left out: a depth of 0 would make an autoscaler remove workers.
             return Ok(());
         }
         let depth = cluster.queue_depth();
@@ -69,7 +69,7 @@ impl Page {
         let (workers, jobs) = (cluster.workers as u64, cluster.running as u64);
         self.gauge("locksley_workers", "Workers that are alive.", workers)?;
         let slots = cluster.slots;
-        self.gauge("locksley_cluster_slots", "Leases at once of all.", slots)?;
+        self.gauge("locksley_cluster_slots", "Slots of all workers.", slots)?;
         self.gauge("locksley_jobs_running", "Jobs of all builds.", jobs)?;
         let labels = ["job", "program"];
         let of_job =

@@ -1,4 +1,4 @@
-//! Answers, as a client gets them.
+//! The answers that a client gets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

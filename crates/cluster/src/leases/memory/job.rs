@@ -1,4 +1,4 @@
-//! A job in memory: its tasks, and what becomes of them.
+//! A job in memory: its tasks, and the operations on them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ pub(super) struct Job {
     pub(super) chunks: Vec<Vec<Vec<u8>>>,
     pub(super) sealed: bool,
     pub(super) state: State,
-    /// All that are outstanding.
+    /// All outstanding entries.
     pub(super) entries: BTreeMap<u64, Entry>,
     waiting: VecDeque<u64>,
     urgent: VecDeque<u64>,
     suspects: VecDeque<u64>,
-    /// Those that may not be leased yet, by when they may.
+    /// Delayed entries, by when they may be leased.
     later: BTreeSet<(Duration, u64)>,
     pub(super) leased: BTreeMap<u64, Holder>,
     pub(super) results: Vec<Vec<u8>>,
@@ -38,22 +38,22 @@ pub(super) struct Job {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) task: Vec<u8>,
-    /// How often it was tried in vain.
+    /// Number of failed tries.
     pub(super) tries: u32,
     step: u64,
     urgent: bool,
-    /// Until then it may not be leased.
+    /// Time before which it may not be leased.
     due: Duration,
 }
 
 impl Entry {
-    /// The same after so many tries in vain.
+    /// Returns the entry with this number of failed tries.
     pub(super) fn tried(self, tries: u32) -> Entry {
         Entry { tries, ..self }
     }
 }
 
-/// Where an entry waits.
+/// The queue in which an entry waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Queue {
     /// For a worker that has no other suspect.
@@ -97,7 +97,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// If it is another one than before, or those before it are not there.
+    /// If it differs from an earlier submission, or the chunks before it are missing.
     pub(super) fn chunk(
         &mut self,
         order: &Order,
@@ -133,7 +133,7 @@ impl Job {
         Ok(())
     }
 
-    /// A task that has not been tried.
+    /// Creates an entry that has not been tried.
     fn entry(&self, task: Vec<u8>, urgent: bool) -> Entry {
         Entry {
             task,
@@ -144,7 +144,7 @@ impl Job {
         }
     }
 
-    /// Lets a task wait, until its time has come if that is later.
+    /// Adds an entry to the queue in which it waits, or to the delayed ones if it is not due.
     pub(super) fn line_up(&mut self, number: u64, entry: Entry, now: Duration) {
         if entry.due > now {
             self.later.insert((entry.due, number));
@@ -167,7 +167,7 @@ impl Job {
         }
     }
 
-    /// Lets those tasks be leased whose time has come.
+    /// Moves delayed tasks that are due to their queues.
     pub(super) fn promote(&mut self, now: Duration) {
         while let Some((due, number)) = self.later.first().copied()
             && due <= now
@@ -179,13 +179,13 @@ impl Job {
         }
     }
 
-    /// When the time of the next delayed task comes, from now on.
+    /// Returns the time until the next delayed task is due.
     pub(super) fn next_due(&self, now: Duration) -> Option<Duration> {
         let (due, _) = self.later.first()?;
         Some(due.saturating_sub(now))
     }
 
-    /// Forgets all tasks and results.
+    /// Removes all tasks and results.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.waiting.clear();
@@ -197,8 +197,8 @@ impl Job {
         self.deferred.clear();
     }
 
-    /// Replaces a task that is leased by its results, its children and what is kept of it. New
-    /// entries are numbered from `first` on.
+    /// Replaces a leased task by its results, its children and what is kept of it. New entries are
+    /// numbered from `first` on.
     pub(super) fn complete(
         &mut self,
         (ticket, number): (&Ticket, u64),
@@ -208,7 +208,7 @@ impl Job {
     ) -> Result<Completed, Trouble> {
         let step = self.entries.get(&number).map_or(0, |entry| entry.step);
         if step != ticket.step {
-            // No other worker has this ticket: it is this completion, repeated.
+            // No other worker has this ticket, so it is this completion, repeated.
             let repeated = completion.kept.is_some() && step == ticket.step + 1;
             return Ok(if repeated {
                 self.counted()
@@ -238,7 +238,7 @@ impl Job {
             entry.task.clone_from(kept);
             entry.step += 1;
         } else {
-            // A worker that only gives tasks back has done nothing.
+            // A worker that only gives tasks back has completed nothing.
             if completion.tasks > 0 {
                 *self.done.entry(ticket.worker.clone()).or_default() += 1;
             }
@@ -255,7 +255,7 @@ impl Job {
         }
     }
 
-    /// Keeps deferred tasks and fills slots. Adds those that are ready.
+    /// Stores deferred tasks and fills slots. Turns deferred tasks that are ready into entries.
     fn defer(
         &mut self,
         completion: &Completion,
@@ -294,7 +294,7 @@ impl Job {
         }
     }
 
-    /// Ends the job if there is nothing left.
+    /// Ends the job if no entries are left.
     pub(super) fn tidy(&mut self, now: Duration) {
         if self.state == State::Running && self.sealed && self.entries.is_empty() {
             self.state = State::Done;
@@ -340,7 +340,7 @@ impl Job {
         });
     }
 
-    /// Lets tasks wait again that were set aside. Returns how many.
+    /// Makes tasks wait again that were set aside. Returns their number.
     pub(super) fn retry_dead(
         &mut self,
         entries: &[String],
@@ -363,7 +363,7 @@ impl Job {
         again.len() as u64
     }
 
-    /// Takes a leased entry away.
+    /// Removes a leased entry.
     pub(super) fn remove(&mut self, number: u64) -> Option<Entry> {
         self.leased.remove(&number);
         self.entries.remove(&number)
@@ -395,7 +395,7 @@ impl Job {
         (returned, aside)
     }
 
-    /// The job as it is now.
+    /// Returns the status of the job.
     pub(super) fn status(&self, now: Duration) -> Status {
         let mut shares: BTreeMap<&String, Share> = BTreeMap::new();
         for (worker, done) in &self.done {

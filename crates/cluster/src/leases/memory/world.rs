@@ -1,4 +1,4 @@
-//! All that a pool in memory knows: jobs, workers, and its clock.
+//! The state of a pool in memory: jobs, workers, and its clock.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::leases::{
 
 #[derive(Debug, Default)]
 pub(super) struct World {
-    /// How far the clock is ahead of the machine's, and behind it: it can be set both ways.
+    /// How far the clock has been set ahead of the machine's clock, and back.
     pub(super) ahead: Duration,
     pub(super) behind: Duration,
-    /// The latest time that was seen. A clock that is set back is taken to go on from here.
+    /// The latest time that was noted. If the clock is set back, time continues from here.
     pub(super) seen: Duration,
     pub(super) correction: Duration,
     pub(super) jobs: BTreeMap<JobId, Job>,
-    /// How many entries and deliveries there were: their numbers.
+    /// Number of entries and deliveries so far, from which they are numbered.
     pub(super) numbers: u64,
     pub(super) workers: BTreeMap<String, (Present, Duration)>,
-    /// When they came back, if all were away.
+    /// Time at which workers came back after all had been away.
     pub(super) returned: Duration,
 }
 
@@ -30,8 +30,8 @@ impl World {
         self.numbers
     }
 
-    /// When the workers came back, if all were away. Until then no worker could renew a lease, and
-    /// that one ran out says nothing about its worker.
+    /// Returns the time at which workers came back after all had been away. Before that time no
+    /// worker could renew a lease, so an expired lease does not mean that its worker is dead.
     pub(super) fn returned(&mut self, now: Duration) -> Duration {
         if self.workers.values().all(|(_, until)| *until <= now) {
             self.returned = now;
@@ -39,7 +39,8 @@ impl World {
         self.returned
     }
 
-    /// The job of a ticket and its entry's number, if the ticket is that of the last delivery.
+    /// Returns the job of a ticket and its entry's number, if the ticket is that of the last
+    /// delivery.
     pub(super) fn held(&mut self, ticket: &Ticket) -> Option<(&mut Job, u64)> {
         let number = ticket.entry.parse().ok()?;
         let job = self.jobs.get_mut(&ticket.job)?;
@@ -48,8 +49,8 @@ impl World {
         good.then_some((job, number))
     }
 
-    /// Leases some tasks: a suspect if one is wanted, then urgent ones, then others. Says when the
-    /// time of the next delayed task comes, from now on.
+    /// Leases some tasks: a suspect if requested, then urgent ones, then others. Also returns the
+    /// time until the next delayed task is due.
     pub(super) fn lease(
         &mut self,
         worker: &WorkerId,
@@ -104,7 +105,7 @@ impl World {
         job.complete((ticket, number), completion, first, now)
     }
 
-    /// Lets tasks wait again whose leases ran out.
+    /// Makes tasks wait again whose leases expired.
     pub(super) fn reclaim(&mut self, now: Duration) -> Reclaimed {
         let returned = self.returned(now);
         let mut reclaimed = Reclaimed::default();

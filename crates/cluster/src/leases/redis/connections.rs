@@ -1,4 +1,4 @@
-//! Connections to a server: as many as there are threads that use it at the same time.
+//! A pool of connections to a server, one for each thread that uses it at the same time.
 
 use std::fmt;
 use std::io;
@@ -10,11 +10,12 @@ use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, Redi
 use crate::leases::url::{PASSWORD, PASSWORD_FILE, Server};
 use crate::leases::{Trouble, plain};
 
-/// So long a server may take to accept a connection, and to answer: a link that is cut says
-/// nothing. Scripts take far less than a millisecond, and a server that loads its file says so.
+/// Time limit for the server to accept a connection, and to answer: a link that is cut gives no
+/// error. Scripts take far less than a millisecond, and a server that loads its file answers
+/// `LOADING`.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a server says that was the primary one, and is a replica now.
+/// Error codes of a server that was the primary one and has become a replica.
 const MOVED_ON: [&str; 3] = ["READONLY", "UNBLOCKED", "MASTERDOWN"];
 
 pub(super) struct Connections {
@@ -34,8 +35,8 @@ impl Connections {
         self.with(Duration::ZERO, |connection| command.query(connection))
     }
 
-    /// Calls `act` with a connection on which the server may keep it waiting for `wait`; perhaps
-    /// more than once.
+    /// Calls `act` with a connection on which the server may block for `wait`. It may call it more
+    /// than once.
     pub(super) fn with<T>(
         &self,
         wait: Duration,
@@ -43,8 +44,8 @@ impl Connections {
     ) -> Result<T, Trouble> {
         loop {
             match self.once(wait, &act) {
-                // A process that is stopped and goes on is told so where it waits: the server is as
-                // it was. What it answers to that question we cannot know any more.
+                // A blocking call returns `Interrupted` in a process that was stopped and
+                // continued. The server is not affected, but its answer is lost.
                 Err(error) if kind(&error) == Some(io::ErrorKind::Interrupted) => {}
                 done => return done.map_err(|error| self.trouble(&error)),
             }
@@ -62,9 +63,9 @@ impl Connections {
             .set_read_timeout(Some(wait + PATIENCE))
             .and_then(|()| act(&mut connection));
         let stale = |error: &RedisError| match code(error) {
-            // Something may still be under way on it; and where one is broken, all are.
+            // A reply may still be in transit on it; and if one connection is broken, all are.
             None => true,
-            // The server is none any more that takes changes: another one has its address, or soon
+            // The server does not accept changes any more: another one has its address, or soon
             // will.
             Some(code) => MOVED_ON.contains(&code.as_str()),
         };
@@ -91,7 +92,7 @@ impl Connections {
         let code = code(error).unwrap_or_default();
         match (error.kind(), code.as_str()) {
             (_, "NOAUTH") => Trouble::Denied(format!(
-                "{} wants a password: put it into the environment as {PASSWORD}, or into a file \
+                "{} requires a password: put it into the environment as {PASSWORD}, or into a file \
                  that {PASSWORD_FILE} names",
                 self.server
             )),
@@ -104,8 +105,8 @@ impl Connections {
                 | "BUSY" | "OOM" | "MISCONF" | "NOREPLICAS",
             ) => Trouble::Away(text),
             (_, "MOVED" | "ASK" | "CROSSSLOT") => Trouble::Refused(format!(
-                "{text}; it is a part of a Redis Cluster, over which jobs cannot be spread: take a \
-                 server that stands alone"
+                "{text}; it is part of a Redis Cluster, over which jobs cannot be spread: use a \
+                 single server"
             )),
             (ErrorKind::Io, _) if certificate(error) => Trouble::Denied(format!(
                 "{text}; does the environment name the right authority in {}?",
@@ -118,8 +119,8 @@ impl Connections {
     }
 }
 
-/// The word with which an answer of the server begins that is an error, if it is one: of a command,
-/// or of the first one of several.
+/// Returns the error code of the server's answer, if it is an error: that of a command, or of the
+/// first failed command of several.
 fn code(error: &RedisError) -> Option<String> {
     let of_several = || {
         let errors = error.clone().into_server_errors()?;
@@ -128,7 +129,7 @@ fn code(error: &RedisError) -> Option<String> {
     error.code().map(str::to_owned).or_else(of_several)
 }
 
-/// What the system says of it, if it does.
+/// Returns the kind of the underlying I/O error, if there is one.
 fn kind(error: &RedisError) -> Option<io::ErrorKind> {
     use std::error::Error;
     let cause: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;

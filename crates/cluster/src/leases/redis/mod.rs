@@ -1,23 +1,23 @@
-//! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with
-//! replicas or without, but no Redis Cluster: which jobs are running is known in one place, and
-//! scripts change that together with the jobs.
+//! Leases from a Redis server, 6.2 or later, with or without replicas. A Redis Cluster does not
+//! work: the set of running jobs is in one place, and scripts change it together with the jobs.
 //!
-//! What changes or reads more than one thing is a script: Redis runs one at a time, and writes what
-//! it did to its append-only file as one transaction. The keys are listed in `scripts/prelude.lua`,
-//! and each script says what it costs. None goes through all tasks, all workers or all jobs, but
-//! for the one that lists the workers for people.
+//! Operations that change or read more than one thing are scripts: Redis runs one at a time, and
+//! writes its effects to the append-only file as one transaction. The keys are listed in
+//! `scripts/prelude.lua`, and each script states its cost. None iterates over all tasks, all
+//! workers or all jobs, except for the one that lists the workers for display.
 //!
-//! A lease is an entry of a sorted set, by when it runs out, with its holder in a hash. There is no
-//! counter of outstanding tasks that could be wrong; it is the length of the hash of tasks. Workers
-//! that have nothing to do block on a list; a script that adds tasks puts elements there, as many
-//! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
-//! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
-//! long without a look. A worker that has had nothing to do looks first whether any queue of its
-//! build exists, and runs no script if none does; of thousands of such workers, one in four does.
+//! A lease is an entry of a sorted set, by its time of expiry, with its holder in a hash. The
+//! number of outstanding tasks is not a separate counter, which could be wrong, but the length of
+//! the hash of tasks. Idle workers block on a list; a script that adds tasks pushes elements to it,
+//! as many as tasks up to a limit, and each element wakes one worker. A worker that finds more
+//! tasks than it can take wakes the next. An element that is lost, with a worker that dies, costs a
+//! second: no worker blocks for long without a look at the queues. A worker whose last look found
+//! nothing first checks whether any queue of its build exists, and runs no script if none does; of
+//! thousands of such workers, one in four checks.
 //!
-//! A delayed task is an entry of a sorted set, by when it may be leased. Each script that leases
-//! moves those whose time has come to the lists of tasks that wait, and says when the next one's
-//! comes: until then its worker blocks, and no longer.
+//! A delayed task is an entry of a sorted set, by the time from which it may be leased. Each script
+//! that leases moves the tasks that are due to the waiting ones, and returns when the next one is
+//! due: its worker blocks no longer than that.
 
 mod connections;
 mod values;
@@ -47,29 +47,30 @@ const RUNNING: &str = "locksley:running";
 /// Shortest wait for a delayed task.
 const SOON: Duration = Duration::from_millis(5);
 
-/// From so many workers on, one in four that are idle looks for tasks of which it was not told.
+/// Number of workers from which on only one in four idle ones looks for tasks of which it was not
+/// told.
 const CROWD: u32 = 2000;
 
-/// So many leases are renewed by one script: Lua passes 8000 values to a call at most, and each
-/// lease is two of them.
+/// Most leases that one script renews: Lua passes at most 8000 values to a call, and each lease is
+/// two of them.
 const RENEWED: usize = 1000;
 
-/// So many jobs are remembered that are over, or not ours any more.
+/// Most jobs whose description is cached. They may be over, or of other builds.
 const KNOWN: usize = 4096;
 
 /// A server as a source of leases.
 #[derive(Debug)]
 pub struct Redis {
     connections: Connections,
-    /// What a job is never changes, but for its name, which may go to another one: so the time of
-    /// its submission is a part of the key.
+    /// Cached descriptions of jobs. The description of a job never changes, but its name may be
+    /// reused: so the time of submission is part of the key.
     known: Mutex<HashMap<(JobId, u64), Arc<JobInfo>>>,
     scripts: Scripts,
-    /// Whether the last look for tasks found none, and none that begin later.
+    /// Whether the last look for tasks found none, and no delayed ones.
     idle: AtomicBool,
-    /// How often a worker of a crowd has waited since.
+    /// Number of waits since the crowd was entered, to choose those that look.
     turns: AtomicU32,
-    /// How many workers there were at the last beat.
+    /// Number of workers at the last heartbeat.
     workers: AtomicU32,
 }
 
@@ -81,8 +82,8 @@ macro_rules! scripts {
         impl Default for Scripts {
             fn default() -> Scripts {
                 let prelude = include_str!("../scripts/prelude.lua");
-                // What is not needed is left out of those that every worker runs all the time: Lua
-                // makes it anew each time.
+                // `jobs.lua` is left out of scripts that every worker runs all the time: Lua
+                // executes its definitions at every call.
                 let jobs = include_str!("../scripts/jobs.lua");
                 Scripts {
                     $($lean: Script::new(&[
@@ -102,8 +103,8 @@ scripts!(
     jobs: submit lease complete give_up reclaim compact cancel status retry_dead
 );
 
-/// Gap before the number of the next delivery: from 1 to 2^20, so that 2^33 deliveries of a job
-/// have numbers that Lua represents.
+/// Returns a random gap before the number of the next delivery: from 1 to 2^20, so that 2^33
+/// deliveries of a job have numbers that Lua represents exactly.
 fn stride() -> u64 {
     1 + RandomState::new().hash_one(()) % (1 << 20)
 }
@@ -117,14 +118,14 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// If it cannot be reached, or does not let us in.
+    /// If it cannot be reached, or refuses access.
     pub fn connect(server: Server) -> Result<Redis, Trouble> {
         let redis = Redis::later(server);
         let _: Value = redis.connections.query(&redis::cmd("PING"))?;
         Ok(redis)
     }
 
-    /// A server that is connected to when it is needed.
+    /// Creates a client that connects to the server on first use.
     pub fn later(server: Server) -> Redis {
         Redis {
             connections: Connections::new(server),
@@ -142,21 +143,21 @@ impl Redis {
         crowd
     }
 
-    /// Notes what a look for tasks found.
+    /// Notes the outcome of a look for tasks.
     fn note(&self, leases: &[Lease], later: Option<Duration>) {
         let nothing = leases.is_empty() && later.is_none();
         self.idle.store(nothing, Ordering::Relaxed);
     }
 
-    /// Returns `true` if a worker that is idle just waits to be woken, and leaves the look for
-    /// tasks of which it was not told to the others, of whom there are thousands.
+    /// Returns `true` if an idle worker should only wait to be woken. In a crowd, three of four
+    /// waits leave the look for tasks to the other workers.
     fn leaves_look(&self) -> bool {
         let alone = self.workers.load(Ordering::Relaxed) < CROWD;
         !alone && !self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(4)
     }
 
-    /// Returns `true` if tasks of a build may wait, or begin later. It costs the server a small
-    /// part of what a look for tasks costs, and thousands of idle workers ask.
+    /// Returns `true` if tasks of a build may wait or be delayed. It costs the server a small part
+    /// of what a look for tasks costs, which matters with thousands of idle workers.
     fn may_have_tasks(&self, build: Build) -> Result<bool, Trouble> {
         let mut ask = redis::cmd("EXISTS");
         for queue in ["ready", "urgent", "suspects", "later"] {
@@ -170,8 +171,8 @@ impl Redis {
             .with(Duration::ZERO, |connection| invocation.invoke(connection))
     }
 
-    /// What a job is, from what is known or from the server; nothing if its name is free again, or
-    /// another one's.
+    /// Returns the description of a job, from the cache or from the server; `None` if its name is
+    /// free or belongs to a later job.
     fn info(&self, id: &JobId, submitted: u64) -> Result<Option<Arc<JobInfo>>, Trouble> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key_of = (id.clone(), submitted);
@@ -195,7 +196,8 @@ impl Redis {
         Ok(Some(info))
     }
 
-    /// What was delivered, as leases. If the server is away now they run out.
+    /// Converts delivered entries to leases. If the server is away at this point, the entries
+    /// expire.
     fn leases(
         &self,
         worker: &str,
@@ -210,7 +212,7 @@ impl Redis {
         Ok(leases)
     }
 
-    /// Leases tasks. Says when to look for delayed ones, if there are any.
+    /// Leases tasks. Also returns when to look for delayed ones, if there are any.
     fn take(
         &self,
         worker: &WorkerId,
@@ -227,8 +229,8 @@ impl Redis {
         Ok((self.leases(&worker.name, delivered)?, later))
     }
 
-    /// Completes a lease; and leases another task if `next` says so, and whether that may be a
-    /// suspect.
+    /// Completes a lease. If `next` is `Some`, also leases another task; its value says whether
+    /// that may be a suspect.
     fn completed(
         &self,
         ticket: &Ticket,
@@ -243,7 +245,7 @@ impl Redis {
         ask.arg(completion.results.len());
         ask.arg(completion.children.len());
         ask.arg(completion.aside.len());
-        // What is filled already goes the way of other inputs.
+        // Inputs that are filled already are sent like other inputs.
         let filled = completion.deferred.iter().flat_map(|deferred| {
             let slot = |index: u32| (deferred.id, index);
             let filled = deferred.filled.iter();
@@ -281,7 +283,7 @@ impl Redis {
         values::completed(self.script(&ask)?)
     }
 
-    /// A script about a lease.
+    /// Prepares a script about a lease.
     fn ticketed<'a>(&self, script: &'a Script, ticket: &Ticket) -> ScriptInvocation<'a> {
         let mut ask = script.prepare_invoke();
         ask.arg(ticket.job.as_str()).arg(&ticket.entry);
@@ -289,7 +291,7 @@ impl Redis {
         ask
     }
 
-    /// A script about a job.
+    /// Prepares a script about a job.
     fn about<'a>(&self, script: &'a Script, job: &JobId) -> ScriptInvocation<'a> {
         let mut ask = script.prepare_invoke();
         ask.arg(job.as_str());
@@ -421,7 +423,7 @@ impl LeasePool for Redis {
         suspect: bool,
     ) -> Result<(Completed, Option<Lease>), Trouble> {
         let (completed, next) = self.completed(&lease.ticket, completion, Some(suspect))?;
-        // It is counted: whatever comes of the next one must not make it look otherwise.
+        // The completion is counted: an error with the next lease must not make it look otherwise.
         let next = self.leases(&lease.ticket.worker, next).unwrap_or_default();
         Ok((completed, next.into_iter().next()))
     }
@@ -462,7 +464,7 @@ impl LeasePool for Redis {
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
         let reply = self.script(&self.about(&self.scripts.status, job))?;
         let status = values::status(job, reply);
-        // The last task ends the job in the same step. So another program took tasks away.
+        // The last task ends the job in the same step, so another program has removed tasks.
         let robbed = |status: &Status| {
             status.state == State::Running && status.sealed && status.outstanding == 0
         };

@@ -1,4 +1,4 @@
-//! Redis itself, started by the tests on a port of its own.
+//! Tests against a real Redis server, which they start on a port of its own.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::*;
 use crate::leases::battery::{World, battery};
 use crate::leases::{Refusal, Terms, follow};
 
-/// A server, with a folder of its own, and without a file: it is gone with the tests.
+/// A server with a folder of its own and without a file: its data is gone with the tests.
 struct Started {
     process: Child,
     folder: PathBuf,
@@ -17,15 +17,15 @@ struct Started {
 }
 
 impl Started {
-    /// Starts a server; nothing where there is none, unless `LOCKSLEY_TEST_REDIS` demands it; and
-    /// nothing if that is 0.
+    /// Starts a server. Returns `None` if there is no `redis-server`, unless `LOCKSLEY_TEST_REDIS`
+    /// is set, which makes that an error; and if it is 0.
     fn new(options: &[&str]) -> Option<Started> {
         let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
         if wish.as_ref().is_some_and(|wish| wish == "0") {
             eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
             return None;
         }
-        // Another one that speaks its language: Valkey.
+        // A compatible server, such as Valkey.
         let program = std::env::var_os("LOCKSLEY_TEST_SERVER");
         let program = program.unwrap_or_else(|| "redis-server".into());
         let there = Command::new(&program).arg("--version").output();
@@ -98,8 +98,8 @@ impl World for Real {
         sleep(time);
     }
 
-    /// The machine's clock is not the test's. But what the server has seen may be of a time when it
-    /// was ahead.
+    /// The test cannot set the machine's clock. Instead it moves the noted time and all deadlines
+    /// ahead.
     fn set_back(&self, time: Duration) {
         let later = format!(
             "local at = redis.call('TIME')[1] * 1000 + {0} \
@@ -207,7 +207,7 @@ fn a_name_that_goes_to_another_build_takes_its_tasks_along() {
     assert_eq!((leases.len(), leases[0].attempt), (1, 1));
 }
 
-/// However soon one follows another, and whatever the clock does.
+/// However soon one follows the other, and whatever the clock does.
 #[test]
 fn two_submissions_under_one_name_are_told_apart() {
     let Some(Real { redis, _server }) = world() else {
@@ -243,7 +243,7 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     assert_eq!(status.reasons[0].reason, "\\u{1b}[2Jno");
     let kept = || values::number(raw(&redis, &["XLEN", "locksley:{job}:aside"]));
     assert_eq!(kept(), 1000);
-    // What fails again is kept again, whatever else was set aside.
+    // Tasks that fail again are stored again, however many others were set aside.
     assert_eq!(redis.retry_dead(&order.job.id, &[]), Ok(Some(1000)));
     let leases = redis.lease(&worker(1), 1010, false, Duration::ZERO);
     for lease in leases.expect("they wait") {
@@ -254,7 +254,7 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     assert_eq!(kept(), 1000);
 }
 
-/// The replica stands for a server that is restarted without its last second.
+/// The replica emulates a server that is restarted without its last second.
 #[test]
 fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
     let Some(Real { redis, _server }) = world() else {
@@ -268,7 +268,7 @@ fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
     let mut seen = Value::Nil;
     while seen == Value::Nil {
         sleep(Duration::from_millis(10));
-        // While it loads what it got, it answers nothing else.
+        // While it loads the data it answers nothing else.
         let mut ask = redis::cmd("HGET");
         ask.arg("locksley:{job}:job").arg("submitted");
         seen = replica.connections.query(&ask).unwrap_or(Value::Nil);
@@ -294,7 +294,7 @@ fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
     assert_eq!((before.len(), after.len()), (2, 2));
 }
 
-/// A worker that is idle runs no script, and finds a task of which it was not told all the same.
+/// An idle worker runs no script, and still finds a task of which it was not told.
 #[test]
 fn a_wake_that_is_lost_is_made_up_for() {
     let Some(Real { redis, _server }) = world() else {
@@ -411,7 +411,7 @@ fn a_server_without_memory_or_room_is_away_and_changes_nothing() {
     assert_eq!(redis.running(), Ok(vec![]));
 
     let server = Started::new(&["--maxclients", "1"]).expect("it was there");
-    // The connection that looked whether it has started may still be there.
+    // The connection that checked whether the server has started may still be open.
     let _first = loop {
         match Redis::connect(server.server()) {
             Ok(first) => break first,

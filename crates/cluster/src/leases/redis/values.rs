@@ -1,5 +1,5 @@
-//! What a server is told, and what it answers, taken apart. What is not as it should be counts as
-//! absent, or as zero.
+//! Conversion of requests and answers. Values that are missing or malformed count as absent, or as
+//! zero.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::leases::{
 /// Names and values.
 pub(super) type Fields = Vec<(String, Vec<u8>)>;
 
-/// Numbers of entries, and what is in them.
+/// Entries of a stream: identifiers and fields.
 pub(super) type Entries = Vec<(String, Fields)>;
 
 pub(super) fn array(value: Value) -> Vec<Value> {
@@ -92,7 +92,7 @@ pub(super) fn state(text: &str) -> Option<State> {
     }
 }
 
-/// What the hash of a job says.
+/// Reads the description of a job from its hash.
 pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
     let millis = |name| Duration::from_millis(number_of(fields, name));
     let size = |name| usize::try_from(number_of(fields, name)).unwrap_or(usize::MAX);
@@ -115,8 +115,8 @@ pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
     })
 }
 
-/// An entry that was leased: the name of its job, when that was submitted, and the lease but for
-/// what is known of the job.
+/// A leased entry: the name of its job, the time of the job's submission, and the lease without the
+/// description of the job.
 pub(super) struct Delivered {
     pub(super) job: JobId,
     pub(super) submitted: u64,
@@ -163,7 +163,7 @@ pub(super) fn delivered(reply: Value) -> Vec<Delivered> {
     array(reply).into_iter().filter_map(one).collect()
 }
 
-/// A time; nothing if it is negative.
+/// Reads a time; `None` if it is negative.
 pub(super) fn millis(value: Value) -> Option<Duration> {
     match value {
         Value::Int(millis) => u64::try_from(millis).ok().map(Duration::from_millis),
@@ -182,7 +182,7 @@ pub(super) fn reclaimed(reply: Value) -> Reclaimed {
     }
 }
 
-/// What became of a completion, and what was leased with it.
+/// Reads the answer to a completion, and the entries that were leased with it.
 pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), Trouble> {
     let mut parts = array(reply).into_iter();
     let verdict = parts.next().map(number);
@@ -205,7 +205,7 @@ pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), Tro
             let (size, limit) = (number(next()) as usize, number(next()) as usize);
             Err(Oversized { what, size, limit }.into())
         }
-        None => Err(Trouble::Refused("it gave an answer of no sense".to_owned())),
+        None => Err(Trouble::Refused("it gave an unexpected answer".to_owned())),
     }
 }
 
@@ -259,7 +259,7 @@ pub(super) fn dead(fields: &Fields) -> Dead {
     }
 }
 
-/// What one worker has completed, and holds.
+/// Reads the share of one worker.
 fn share(value: Value) -> Option<Share> {
     let mut parts = array(value).into_iter();
     Some(Share {
@@ -290,12 +290,12 @@ pub(super) fn present(reply: Value) -> Vec<Present> {
     array(reply).into_iter().filter_map(worker).collect()
 }
 
-/// A time as the server counts it: no shorter than it is.
+/// Returns a time in milliseconds, rounded up.
 pub(super) fn whole_millis(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// What tells lists of byte strings apart.
+/// Returns a fingerprint of a list of byte strings.
 pub(super) fn print(parts: &[Vec<u8>]) -> String {
     let mut hash = Sha1::new();
     for part in parts {

@@ -1,4 +1,4 @@
--- Ends a job. O(1): what it had is freed by another thread. ARGV: name, 1 if it is to be forgotten
+-- Ends a job. O(1): its keys are freed by another thread. ARGV: name, 1 if it is to be forgotten
 local j = keys(ARGV[1])
 local state = redis.call('HGET', j.job, 'state')
 if state == 'running' then

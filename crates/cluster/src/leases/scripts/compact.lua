@@ -1,6 +1,6 @@
 -- Replaces the first results by their combination, if they still are the first. O(k) for k results
 -- and their bytes.
--- ARGV: name, how many, their print, their combination...
+-- ARGV: name, number of results, their fingerprint, their combination...
 local j = keys(ARGV[1])
 local count = tonumber(ARGV[2])
 local first = redis.call('LRANGE', j.results, 0, count - 1)
@@ -10,7 +10,7 @@ end
 if #first ~= count or redis.sha1hex(table.concat(first)) ~= ARGV[3] then
   return 0
 end
--- First in, then out: a list that gets empty is gone, with the time at which it is to be forgotten.
+-- Add before removing: a list that becomes empty is deleted, together with its expiry.
 for i = 4, #ARGV do
   redis.call('RPUSH', j.results, ARGV[i])
 end

@@ -1,9 +1,9 @@
 -- Replaces a task by its results, its children and what is kept of it; and leases another one, if
--- that is wanted. O(log n) for the lease, O(1) for each child, each result, each slot of a deferred
+-- requested. O(log n) for the lease, O(1) for each child, each result and each slot of a deferred
 -- task.
 -- ARGV: name, entry, worker, delivery, step, 1 if something is kept, the stride of the delivery of
--- another task, or 0 if none is wanted, 1 if that may be a suspect, tasks run, then the numbers of
--- results, children, tasks to set aside, deferred tasks and inputs;
+-- another task, or 0 if none is requested, 1 if that may be a suspect, tasks run, then the numbers
+-- of results, children, tasks to set aside, deferred tasks and inputs;
 -- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
 -- each child; a task, its tries, a reason and 1 if it is urgent for each that is set aside; an id, a
 -- front, a head, the number of slots and 1 if it is urgent for each deferred task; an id, an index
@@ -18,8 +18,8 @@ local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 
   'result', 'urgent')
 local at = tonumber(redis.call('HGET', j.steps, entry)) or 0
 if at ~= tonumber(step) then
-  -- No other worker has this ticket. If it went on in between, it was by this completion, which is
-  -- repeated.
+  -- No other worker has this ticket. If the lease is one step ahead, this completion caused that,
+  -- and is being repeated.
   if keeps == '1' and at == step + 1 then
     return { 1, redis.call('HLEN', j.tasks), redis.call('LLEN', j.results) }
   end
@@ -58,8 +58,8 @@ for i = first_input, first_input + 3 * inputs - 1, 3 do
     return { 2, 'a result', #ARGV[i + 2], job[7] }
   end
 end
--- A lease that ends without children leaves more room than it takes; were it refused too, there
--- never would be room again.
+-- A lease that ends without children frees more memory than it takes. If it were refused too, a
+-- full server would never have room again.
 if children == 0 and deferred == 0 and keeps ~= '1' then
   must_not_fail()
 end
@@ -101,7 +101,7 @@ if keeps == '1' then
   redis.call('HSET', j.tasks, entry, ARGV[#ARGV])
   redis.call('HSET', j.steps, entry, step + 1)
 else
-  -- A worker that only gives tasks back has done nothing.
+  -- A worker that only gives tasks back has completed nothing.
   if tonumber(tasks) > 0 then
     redis.call('HINCRBY', j.job, 'done', 1)
     redis.call('ZINCRBY', j.shares, 1, worker)

@@ -1,8 +1,8 @@
--- Before every script about jobs, after the prelude.
+-- Precedes every script about jobs, after the prelude.
 
--- When the workers came back, if all of them were away; so they are, too, for a server that was
--- away itself. Until then no worker could renew a lease, and that one ran out says nothing about
--- its worker. O(log w)
+-- Returns the time at which workers came back after all had been away, or the server had been.
+-- Before that time no worker could renew a lease, so an expired lease does not mean that its worker
+-- is dead. O(log w)
 local function returned(at)
   if redis.call('ZCOUNT', WORKERS, at, '+inf') > 0 then
     return tonumber(redis.call('GET', RETURNED)) or 0
@@ -11,17 +11,17 @@ local function returned(at)
   return at
 end
 
--- Jobs of a build that have tasks that wait, by when it was their turn last; the same of urgent
--- tasks and of suspects; jobs by when their next delayed task may be leased; and a list on which
--- workers block.
+-- Keys of a build. Sorted sets: jobs with waiting tasks, by their last turn (ready); the same for
+-- urgent tasks and for suspects; jobs by when their next delayed task may be leased (later). A list
+-- on which workers block (wake).
 local function ready_of(build) return GLOBAL .. 'ready:' .. build end
 local function urgent_of(build) return GLOBAL .. 'urgent:' .. build end
 local function suspects_of(build) return GLOBAL .. 'suspects:' .. build end
 local function later_of(build) return GLOBAL .. 'later:' .. build end
 local function wake_of(build) return GLOBAL .. 'wake:' .. build end
 
--- Wakes up to this many workers, one for each element of the list. One that finds more than it can
--- take wakes the next. O(1): at most 64
+-- Wakes up to this many workers, one for each element of the list. A worker that finds more tasks
+-- than it can take wakes the next. O(1): at most 64
 local function wake(build, count)
   local key = wake_of(build)
   for _ = redis.call('LLEN', key) + 1, math.min(count, 64) do
@@ -30,29 +30,28 @@ local function wake(build, count)
   end
 end
 
--- Lets a job take its turn. O(log j)
+-- Puts a job at the end of a set, after all other jobs. O(log j)
 local function in_turn(set, id)
   redis.call('ZADD', set, redis.call('INCR', GLOBAL .. 'turn'), id)
 end
 
--- Returns true if the server has lost the tasks of a job that is in this state. No script leaves a
--- running job that is complete without tasks: they were deleted by hand, or thrown away when memory
--- was short. O(1)
+-- Returns true if the server has lost the tasks of a job in this state. No script leaves a running,
+-- sealed job without tasks: they were deleted by hand, or evicted when memory was short. O(1)
 local function lost(j, state, sealed)
   return state == 'running' and sealed == '1' and redis.call('EXISTS', j.tasks) == 0
 end
 
--- Returns true if this is the last delivery of the entry, and to this worker. O(1)
+-- Returns true if this is the last delivery of the entry, and went to this worker. O(1)
 local function held(j, entry, worker, delivery)
   return redis.call('HGET', j.holders, entry) == worker .. ' ' .. delivery
 end
 
--- Counts of entries that were let wait, by the names of the lists.
+-- Counts of entries that were made to wait, by the names of the lists.
 local function counts()
   return { waiting = 0, urgent = 0, suspects = 0, later = 0 }
 end
 
--- Lets an entry wait. O(1)
+-- Adds an entry to the list in which it waits. O(1)
 local function line_up(j, entry, attempts, tries, count)
   local list = 'waiting'
   if attempts > 0 then
@@ -68,7 +67,7 @@ local function line_up(j, entry, attempts, tries, count)
   count[list] = count[list] + 1
 end
 
--- Lets an entry wait that may not be leased before this time. O(log n)
+-- Adds a delayed entry, which may not be leased before `due`. O(log n)
 local function line_up_later(j, entry, attempts, due, count)
   if attempts > 0 then
     redis.call('HSET', j.tries, entry, attempts)
@@ -77,7 +76,7 @@ local function line_up_later(j, entry, attempts, due, count)
   count.later = count.later + 1
 end
 
--- Notes when the next delayed task of a job may be leased. O(log n)
+-- Updates the time at which the next delayed task of a job may be leased. O(log n)
 local function note_later(j, build)
   local first = redis.call('ZRANGE', j.later, 0, 0, 'WITHSCORES')[2]
   if first then
@@ -87,8 +86,8 @@ local function note_later(j, build)
   end
 end
 
--- Lets others know that there is more to do. Of delayed tasks one worker has to know: it wakes when
--- the first may be leased. O(log n)
+-- Announces new entries, and wakes workers for them. For delayed tasks one worker suffices: it
+-- blocks until the first may be leased. O(log n)
 local function announce(j, build, count)
   local sets = {
     waiting = ready_of(build), urgent = urgent_of(build), suspects = suspects_of(build),
@@ -104,7 +103,7 @@ local function announce(j, build, count)
   wake(build, count.waiting + count.urgent + count.suspects + math.min(count.later, 1))
 end
 
--- A new entry with this task. O(1)
+-- Creates an entry with this task. O(1)
 local function add(j, submitted, task, urgent)
   local entry = submitted .. '-' .. redis.call('HINCRBY', j.job, 'entries', 1)
   redis.call('HSET', j.tasks, entry, task)
@@ -114,7 +113,7 @@ local function add(j, submitted, task, urgent)
   return entry
 end
 
--- A number as postcard writes it: 7 bits at a time, lowest first. O(1)
+-- Encodes a number as postcard does: 7 bits at a time, lowest first. O(1)
 local function varint(number)
   local bytes = {}
   while number >= 128 do
@@ -125,7 +124,7 @@ local function varint(number)
   return table.concat(bytes)
 end
 
--- Keeps a deferred task. O(1)
+-- Stores a deferred task. O(1)
 local function defer(j, id, front, head, slots, urgent)
   redis.call('HSET', j.deferred, id, slots)
   if urgent == '1' then
@@ -142,7 +141,7 @@ local function fill(j, id, index, input)
   end
 end
 
--- Makes an entry of a deferred task whose slots are full. O(k) for k slots
+-- Turns a deferred task into an entry if its slots are full. O(k) for k slots
 local function undefer(j, submitted, id, tries, urgent, count)
   if redis.call('HGET', j.deferred, id) ~= '0' then
     return
@@ -150,7 +149,8 @@ local function undefer(j, submitted, id, tries, urgent, count)
   local parts = { id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent' }
   local made = redis.call('HMGET', j.inputs, unpack(parts))
   local argument, slots = { made[2] }, tonumber(made[3])
-  -- A thousand slots in a call: a group may have a million, and the server does nothing else.
+  -- A thousand slots per call: a group may have a million, and the server does nothing else
+  -- meanwhile, but Lua limits the number of values in a call.
   for first = 0, slots - 1, 1000 do
     local fields = {}
     for i = first, math.min(first + 999, slots - 1) do
@@ -169,7 +169,7 @@ local function undefer(j, submitted, id, tries, urgent, count)
   redis.call('HDEL', j.deferred, id)
 end
 
--- Takes the lease of an entry away. O(log n)
+-- Ends the lease of an entry. O(log n)
 local function release(j, entry, worker)
   redis.call('ZREM', j.leases, entry)
   redis.call('HDEL', j.holders, entry)
@@ -178,7 +178,7 @@ local function release(j, entry, worker)
   end
 end
 
--- Takes an entry away that is not leased any more. O(1)
+-- Removes an entry, the lease of which has ended. O(1)
 local function remove(j, entry)
   redis.call('HDEL', j.tasks, entry)
   redis.call('HDEL', j.tries, entry)
@@ -186,7 +186,7 @@ local function remove(j, entry)
   redis.call('HDEL', j.rush, entry)
 end
 
--- The job is over. It is remembered for a while. O(1): what it had is freed by another thread
+-- Ends the job, which is remembered for a while. O(1): its keys are freed by another thread
 local function finish(j, state)
   local job = redis.call('HMGET', j.job, 'build', 'keep')
   redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later, j.rush,
@@ -202,14 +202,14 @@ local function finish(j, state)
   if state ~= 'done' or redis.call('EXISTS', j.aside) == 0 then
     redis.call('UNLINK', j.deferred, j.inputs)
   end
-  -- What was set aside may be tried again, and then its slots are filled.
+  -- Tasks that were set aside may be tried again, and then fill their slots.
   local kept = { j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }
   for _, key in ipairs(kept) do
     redis.call('PEXPIRE', key, job[2])
   end
 end
 
--- Ends the job if nothing is left. Gives what is left. O(1)
+-- Ends the job if no entries are left. Returns their number. O(1)
 local function tidy(j, sealed)
   local left = redis.call('HLEN', j.tasks)
   if left == 0 and sealed == '1' then
@@ -218,8 +218,8 @@ local function tidy(j, sealed)
   return left
 end
 
--- Returns true if there is room for a task among those that were set aside. Large ones have 64 MiB
--- together. A negative size makes room again. O(1)
+-- Returns true if there is room for a task among those that were set aside, and reserves it. Tasks
+-- larger than 64 KiB share 64 MiB. A negative size frees room. O(1)
 local function has_room_aside(j, size)
   if math.abs(size) <= 65536 then
     return true
@@ -231,9 +231,9 @@ local function has_room_aside(j, size)
   return false
 end
 
--- Notes a task that no worker can do. All are counted. A thousand are kept, and of one that is too
--- large for the room that is left, the first bytes: of a program that fails everywhere there may be
--- millions. `urgent` is for what was no entry before. O(1)
+-- Sets a task aside. All such tasks are counted, but only a thousand are stored, and only the first
+-- bytes of one that is too large for the remaining room: a program that fails everywhere may have
+-- millions. `urgent` is given for tasks that were not entries. O(1)
 local function set_aside(j, entry, task, attempts, reason, urgent)
   redis.call('HINCRBY', j.job, 'aside', 1)
   if redis.call('XLEN', j.aside) < 1000 then
@@ -246,12 +246,12 @@ local function set_aside(j, entry, task, attempts, reason, urgent)
   end
 end
 
--- Leases an entry. The numbers of deliveries have gaps as large as `stride`, which the worker drew
--- at random. A server that lost its last changes counts on from an earlier number, and a worker may
--- still hold what was delivered in between: it must not get the same number for the same entry
+-- Leases an entry. The numbers of deliveries have gaps of `stride`, which the worker drew at
+-- random. A server that lost its last changes continues from an earlier number, while workers may
+-- still hold entries that were delivered in between: the same entry must not get the same number
 -- again. O(log n)
 local function deliver(j, job, entry, worker, at, stride)
-  -- As a text, since Lua writes 14 digits of a number.
+  -- Formatted explicitly, since Lua prints only 14 digits of a number.
   local delivery = string.format('%.0f', redis.call('HINCRBY', j.job, 'deliveries', stride))
   redis.call('HSET', j.holders, entry, worker .. ' ' .. delivery)
   redis.call('ZADD', j.leases, at + lease_of(job[1]), entry)
@@ -261,13 +261,13 @@ local function deliver(j, job, entry, worker, at, stride)
   return { j.id, job[2], entry, delivery, step, attempts + 1, redis.call('HGET', j.tasks, entry) }
 end
 
--- When the next delayed task of a build may be leased, if there is one. O(log j)
+-- Returns when the next delayed task of a build may be leased, if there is one. O(log j)
 local function next_later(build)
   return tonumber(redis.call('ZRANGE', later_of(build), 0, 0, 'WITHSCORES')[2])
 end
 
--- Lets delayed tasks be leased whose time has come: at most 64 of each of 4 jobs at once. Gives
--- when the next one may be. O(log j) if there are none
+-- Moves delayed tasks that are due to the waiting ones: at most 64 of each of 4 jobs at once.
+-- Returns when the next one is due. O(log j) if none is due
 local function promote(build, at)
   local next = next_later(build)
   if not next or next > at then
@@ -286,8 +286,8 @@ local function promote(build, at)
   return next_later(build)
 end
 
--- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives them, and in how
--- many milliseconds the next delayed task may be leased, if there is one. O(k log n) for k tasks,
+-- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Returns them, and the
+-- milliseconds until the next delayed task may be leased, if there is one. O(k log n) for k tasks,
 -- and O(log j) for each of at most 32 jobs
 local function take(worker, build, most, suspect, stride)
   local leases, at = {}, now()
@@ -299,7 +299,7 @@ local function take(worker, build, most, suspect, stride)
     end
     local j = keys(id)
     local job = redis.call('HMGET', j.job, 'lease', 'submitted')
-    -- Of a job that was deleted by hand there is nothing.
+    -- A job that was deleted by hand has no entries.
     local entries = job[1] and redis.call('LPOP', j[list], count) or {}
     for _, entry in ipairs(entries) do
       leases[#leases + 1] = deliver(j, job, entry, worker, at, stride)

@@ -1,4 +1,4 @@
--- A worker is gone. O(log w). ARGV: name
+-- Removes a worker that leaves. O(log w). ARGV: name
 local slots = slots_in(redis.call('HGET', PRESENT, ARGV[1]))
 redis.call('ZREM', WORKERS, ARGV[1])
 redis.call('HDEL', PRESENT, ARGV[1])

@@ -1,23 +1,23 @@
--- Before every script. Keys are made here from the names of jobs and builds: a script touches the
--- jobs whose turn it is, which the caller does not know. So all must lie on one server.
+-- Precedes every script. Keys are made here from the names of jobs and builds, and not passed by
+-- the caller, which does not know whose turn it is. So all keys must be on one server.
 --
 -- In the complexities, n is the number of tasks of a job, w that of workers, j that of running
 -- jobs.
 local GLOBAL = 'locksley:'
 
--- A hash: the latest time that was seen, how far it is ahead of the server's, and the last one at
--- which a job was submitted.
+-- A hash: the latest time that was noted (seen), how far the time is ahead of the server's clock
+-- (ahead), and the latest time of submission of a job (submitted).
 local CLOCK = GLOBAL .. 'clock'
 
--- A server whose memory is short refuses a script's first change if that may need memory, and none
--- after it. A script that must not be refused begins with this change, which needs none.
+-- A server that is short of memory refuses a script's first change if that may need memory, and no
+-- later one. A script that must not be refused begins with this change, which needs no memory.
 local function must_not_fail()
   redis.call('DEL', GLOBAL .. 'none')
 end
 
--- The time in milliseconds. It goes back by less than a second: where the server's clock does, it
--- goes on from the last time that was noted. Whatever asks notes it, not beats alone: deadlines
--- that were set while the clock was ahead must come. O(1)
+-- Returns the time in milliseconds. If the server's clock is set back, time continues from the
+-- latest time that was noted, and so goes back by less than a second. Every caller notes the time,
+-- not only heartbeats: deadlines that were set while the clock was ahead must arrive. O(1)
 local function now()
   local time = redis.call('TIME')
   local clock = redis.call('HMGET', CLOCK, 'seen', 'ahead')
@@ -33,25 +33,25 @@ local function now()
   return at
 end
 
--- The keys of a job, made when they are asked for:
+-- The keys of a job, made on demand:
 -- job        a hash: build, program, terms, state, counters
--- tasks      a hash: each entry that waits or is leased, so its length is what is outstanding
--- tries      a hash: of entries that were tried in vain, how often
--- steps      a hash: of leases that went on with a part of their task, how often
+-- tasks      a hash: each entry that waits or is leased; its length is the number outstanding
+-- tries      a hash: number of failed tries of each entry that has any
+-- steps      a hash: number of steps of each lease that was completed in part
 -- waiting    a list of entries
--- urgent     a list of entries that go before those
+-- urgent     a list of entries that are leased before those
 -- suspects   a list of entries, of which a worker gets one at a time
 -- later      a sorted set: entries that may not be leased yet, by when they may
 -- rush       a hash: entries that are urgent
--- leases     a sorted set: entries by when they run out
+-- leases     a sorted set: leased entries by time of expiry
 -- holders    a hash: the worker of each lease, and the number of its delivery
 -- holding    a sorted set: workers by how many leases they hold
 -- results    a list of partial results
--- deferred   a hash: of each continuation that waits for inputs, how many are missing
--- inputs     a hash: what a deferred task is made of (front, head, slots, urgent), and its inputs
+-- deferred   a hash: number of missing inputs of each deferred task
+-- inputs     a hash: the parts of each deferred task (front, head, slots, urgent), and its inputs
 -- aside      a stream of tasks that were set aside, with reasons
 -- shares     a sorted set: workers by how many leases they completed
--- prints     a list: a hash of each chunk of first tasks
+-- prints     a list: the fingerprint of each chunk of first tasks
 -- over       a stream that gets an entry when the job is over: submitters block on it
 local function keys(id)
   local prefix = GLOBAL .. '{' .. id .. '}:'
@@ -59,24 +59,25 @@ local function keys(id)
 end
 
 local RUNNING = GLOBAL .. 'running' -- a hash: build and time of submission of each running job
-local DUE = GLOBAL .. 'due' -- a sorted set: running jobs by when a lease of theirs may run out
+local DUE = GLOBAL .. 'due' -- a sorted set: running jobs by when a lease of theirs may expire
 local WORKERS = GLOBAL .. 'workers' -- a sorted set: workers, and until when they count as alive
 local PRESENT = GLOBAL .. 'present' -- a hash: slots and build of each worker
 local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
 local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
 
--- How long a lease is. With thousands of workers it is longer than its job asks for, three times as
--- long as it takes until all have made one request, at 200 in a second. O(1)
+-- Returns the length of a lease. With thousands of workers it is longer than its job asks for:
+-- three times the time in which each has made one request, at 200 requests a second. O(1)
 local function lease_of(lease, workers)
   return math.max(lease, math.min(15 * (workers or redis.call('ZCARD', WORKERS)), 150000))
 end
 
--- The slots in what is known of a worker.
+-- Returns the number of slots in the description of a worker.
 local function slots_in(text)
   return tonumber(string.match(text or '', '^%d+')) or 0
 end
 
--- A worker is alive. Gives the sum of all slots, the number of workers, and the time. O(log w)
+-- Notes that a worker is alive. Returns the sum of all slots, the number of workers, and the time.
+-- O(log w)
 local function alive(name, time, slots, build)
   local at = now()
   if redis.call('ZCOUNT', WORKERS, at, '+inf') == 0 then
@@ -91,8 +92,8 @@ local function alive(name, time, slots, build)
   return tonumber(redis.call('GET', SLOTS)) or 0, redis.call('ZCARD', WORKERS), at
 end
 
--- Lets leases of a job begin anew. Gives for each 1 if the ticket is good. ARGV from `first` on:
--- for each an entry, a worker and a delivery. O(k log n) for k leases, in three calls
+-- Renews leases of a job. Returns 1 for each good ticket, else 0. ARGV from `first` on: an entry, a
+-- worker and a delivery for each lease. O(k log n) for k leases, in three calls
 local function renew(id, first, at, workers)
   local j = keys(id)
   local entries, owners = {}, {}

@@ -1,10 +1,10 @@
--- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them,
--- at most 256 at once. Gives how many wait again, how many were set aside, and when the next lease
--- may run out, from now on, or -1.
+-- Makes tasks wait again whose leases expired: O(log j) if none did, else O(k log n) for k of them,
+-- at most 256 at once. Returns how many wait again, how many were set aside, and the milliseconds
+-- until the next lease may expire, or -1.
 must_not_fail()
 local at = now()
 local back = returned(at)
--- Workers that are gone are forgotten, each once.
+-- Forget workers that are gone, each once.
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', at, 'LIMIT', 0, 256)) do
   redis.call('DECRBY', SLOTS, slots_in(redis.call('HGET', PRESENT, gone)))
   redis.call('ZREM', WORKERS, gone)
@@ -16,7 +16,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
   local job = redis.call('HMGET', j.job, 'build', 'lease', 'tries', 'state', 'sealed')
   local lease, tries = tonumber(job[2]), tonumber(job[3])
   if job[4] ~= 'running' or lost(j, job[4], job[5]) then
-    -- No worker shall look for its tasks any more.
+    -- Workers must not look for its tasks any more.
     redis.call('HDEL', RUNNING, id)
     redis.call('ZREM', DUE, id)
   elseif at < back + lease then
@@ -42,7 +42,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
       end
     end
     announce(j, job[1], count)
-    -- A lease that begins from now on runs out later than this.
+    -- Leases that begin from now on expire later than this.
     local first = redis.call('ZRANGE', j.leases, 0, 0, 'WITHSCORES')[2]
     redis.call('ZADD', DUE, first or at + lease, id)
     tidy(j, job[5])

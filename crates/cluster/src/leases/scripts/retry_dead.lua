@@ -1,5 +1,5 @@
--- Lets tasks wait again that were set aside. O(k) for the k of them that are kept. Gives how many,
--- or -1.
+-- Makes tasks wait again that were set aside. O(k) for the k of them that are stored. Returns how
+-- many, or -1 if there is no such job or it was cancelled.
 -- ARGV: name, entries... (all if there are none)
 local j = keys(ARGV[1])
 local job = redis.call('HMGET', j.job, 'state', 'build', 'submitted', 'tries', 'lease', 'urgent')

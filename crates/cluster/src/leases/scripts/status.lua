@@ -1,4 +1,5 @@
--- A job at one moment. O(log w): of workers those with most leases, 64 of each. ARGV: name
+-- Returns the status of a job. O(log w): only the 64 workers that completed most leases, and the 64
+-- that hold most. ARGV: name
 local j = keys(ARGV[1])
 if redis.call('EXISTS', j.job) == 0 then
   return false
@@ -16,7 +17,7 @@ local function add_shares(names)
 end
 add_shares(redis.call('ZREVRANGE', j.shares, 0, 63))
 add_shares(redis.call('ZREVRANGE', j.holding, 0, 63))
--- A change that needs memory and changes nothing: a server whose memory or disk is full refuses it.
+-- A write command without effect, which a server refuses if its memory or disk is full.
 local probe = redis.pcall('SETRANGE', GLOBAL .. 'none', 0, '')
 local refused = type(probe) == 'table' and probe.err or ''
 local code = ''

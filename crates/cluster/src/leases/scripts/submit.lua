@@ -1,5 +1,5 @@
 -- Adds a job, or a chunk of its first tasks, unless it is there. O(k) for k tasks.
--- ARGV: name, build, program, chunk, 1 if it is the last one, print, lease, tries, keep, limit of
+-- ARGV: name, build, program, chunk, 1 if it is the last, fingerprint, lease, tries, keep, limit of
 -- tasks, of children, of results, 1 if the job is urgent, its delay, 1 if these tasks are urgent,
 -- tasks...
 local id, build, program, chunk, last, print, lease, tries, keep = unpack(ARGV, 1, 9)
@@ -13,9 +13,9 @@ if new then
   if chunk > 0 then
     return 'vanished'
   end
-  -- No other job has this time, so it tells apart what had the same name.
+  -- No other job has this time, so it tells apart jobs of the same name.
   submitted = math.max(now(), (tonumber(redis.call('HGET', CLOCK, 'submitted')) or 0) + 1)
-  -- What needs memory comes first: from the first change on the server does not refuse any more.
+  -- Begin with a change that needs memory: the server refuses none after the first.
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
   redis.call('HSET', CLOCK, 'submitted', submitted)
   redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
@@ -40,7 +40,7 @@ else
     return 'taken'
   end
   if chunk > chunks then
-    -- The server had those between, and has lost them.
+    -- The server had the chunks in between, and has lost them.
     return 'vanished'
   end
   if there[3] ~= 'running' then

@@ -1,4 +1,4 @@
-//! Jobs: their names, what their workers keep to, and how they are submitted.
+//! Jobs: names, terms, limits, and submission.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ use crate::{Build, Parcel};
 pub struct JobId(Arc<str>);
 
 impl JobId {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -47,8 +47,7 @@ impl FromStr for JobId {
     }
 }
 
-/// A text that comes from elsewhere, for a terminal: what could move its cursor, or worse, is spelt
-/// out.
+/// Makes a foreign text safe for a terminal: control characters are escaped.
 ///
 /// ```
 /// use locksley_cluster::leases::plain;
@@ -67,26 +66,25 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// A text that is no name of a job.
+/// The error for a text that is not a valid name of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job's name has 1 to 64 letters, digits, dots, dashes and underscores")]
 pub struct BadName;
 
-/// How large things may be. Checked by the sender, by the server's scripts, and by the
-/// receiver.
+/// Size limits. They are checked by the sender, by the server's scripts, and by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a task.
+    /// Largest size of a task, in bytes.
     pub task: usize,
-    /// Entries that are added at once. More first tasks are submitted in chunks, more children in
-    /// bundles.
+    /// Most entries that are added at once. More first tasks are submitted in chunks, more children
+    /// in bundles.
     pub children: usize,
-    /// Bytes of a result.
+    /// Largest size of a result, in bytes.
     pub result: usize,
 }
 
 impl Limits {
-    /// How large a task may be that has so many results in it.
+    /// Returns the limit for a task that contains `inputs` results.
     pub(crate) fn task_with(&self, inputs: u32) -> usize {
         let inputs = (inputs as usize).saturating_mul(self.result);
         self.task.saturating_add(inputs)
@@ -100,8 +98,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// A mebibyte for a task or a result, and 4096 entries at once. A server holds all tasks in
-    /// memory.
+    /// A mebibyte for a task or a result, and 4096 entries at once. The limits are moderate because
+    /// a server holds all tasks in memory.
     fn default() -> Limits {
         Limits {
             task: 1 << 20,
@@ -111,15 +109,15 @@ impl Default for Limits {
     }
 }
 
-/// Something is too large.
+/// The error for a value that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} of {size}, where {limit} is the most")]
+#[error("{what} of {size} exceeds the limit of {limit}")]
 pub struct Oversized {
-    /// What is.
+    /// What is too large.
     pub what: &'static str,
-    /// How large it is.
+    /// Its size.
     pub size: usize,
-    /// How large it may be.
+    /// The limit.
     pub limit: usize,
 }
 
@@ -133,27 +131,27 @@ impl Oversized {
     }
 }
 
-/// What a job's workers keep to.
+/// The terms of a job, which its workers apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// A worker that is silent for so long has lost what it leased. With thousands of workers it is
-    /// longer (15 ms for each, up to 150 s), so that the server is not asked too often.
+    /// Length of a lease: a worker that is silent for longer loses its leases. With thousands of
+    /// workers it is longer (15 ms for each, up to 150 s), so that the server gets fewer requests.
     pub lease: Duration,
-    /// After so many tries a task that kills its workers, or panics, is set aside.
+    /// Number of tries, after which a task that kills its workers or panics is set aside.
     pub tries: u32,
-    /// For so long the server remembers the job when it is over.
+    /// Time for which the server remembers the job when it is over.
     pub keep: Duration,
-    /// How large things may be.
+    /// Size limits.
     pub limits: Limits,
-    /// Whether all tasks of the job are urgent: they go before those of other jobs that are not.
-    /// Of other jobs those tasks are urgent whose [kind](crate::Policy::urgent) is.
+    /// Whether all tasks of the job are urgent, and so are leased before tasks that are not. In
+    /// other jobs only tasks of an urgent [kind](crate::Policy::urgent) are.
     pub urgent: bool,
-    /// How long after its submission the job begins.
+    /// Time between the submission and the beginning of the job.
     pub delay: Duration,
 }
 
 impl Default for Terms {
-    /// A lease of 15 s, 4 tries, kept for a week, not urgent, begun at once.
+    /// A lease of 15 s, 4 tries, kept for a week, not urgent, no delay.
     fn default() -> Terms {
         Terms {
             lease: Duration::from_secs(15),
@@ -167,9 +165,10 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Returns `true` if a task is suspect at this try: one of the last two. A worker runs one
-    /// suspect at a time, beside others, so that two of them never die together. What a worker runs
-    /// for the second time or later it runs without what it spawns: others do that.
+    /// Returns `true` if a task is suspect at this try, which is one of the last two. A worker runs
+    /// at most one suspect at a time, beside other tasks, so that two suspects never die together.
+    /// From its second try on, a task runs without the tasks that it spawns, which go to other
+    /// leases.
     ///
     /// ```
     /// let terms = locksley_cluster::leases::Terms { tries: 4, ..Default::default() };
@@ -181,36 +180,36 @@ impl Terms {
     }
 }
 
-/// What is known of a job when a task of it is leased.
+/// The description of a job, known to all who lease its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobInfo {
-    /// Its name.
+    /// Name of the job.
     pub id: JobId,
-    /// The build whose workers take its tasks.
+    /// Build of the workers that take its tasks.
     pub build: Build,
-    /// The name of its program.
+    /// Name of its program.
     pub program: String,
-    /// What its workers keep to.
+    /// Terms of the job.
     pub terms: Terms,
 }
 
-/// A job that is to be done, or a chunk of it.
+/// A job that is submitted, or a chunk of it.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// What it is.
+    /// Description of the job.
     pub job: JobInfo,
-    /// First tasks: [parcels](crate::Parcel), encoded.
+    /// First tasks: encoded [parcels](crate::Parcel).
     pub tasks: Vec<Vec<u8>>,
-    /// The number of the chunk: from 0.
+    /// Number of the chunk, from 0.
     pub chunk: u64,
-    /// Whether it is the last chunk. Until that has come the job does not end.
+    /// Whether it is the last chunk. The job does not end before its last chunk has come.
     pub last: bool,
     /// Whether these tasks are urgent, even if the job is not.
     pub urgent: bool,
 }
 
 impl Order {
-    /// A job with all of its first tasks.
+    /// Creates the order of a job with all of its first tasks.
     pub fn whole(job: JobInfo, tasks: Vec<Vec<u8>>) -> Order {
         Order {
             job,
@@ -222,14 +221,14 @@ impl Order {
     }
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
     /// The job is new.
     New,
-    /// It is running: the very same was submitted before.
+    /// The same job was submitted before, and is running.
     Attached,
-    /// The very same was submitted before, and is over. Nothing is run.
+    /// The same job was submitted before, and is over. Nothing is run.
     Over(State),
 }
 

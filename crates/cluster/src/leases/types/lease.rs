@@ -1,4 +1,4 @@
-//! Leases, and what comes of them.
+//! Leases, and their outcomes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,42 +7,42 @@ use super::{JobId, JobInfo, Limits, Oversized};
 use crate::continuation::{DeferredTask, Slot};
 use crate::{Build, Parcel};
 
-/// Who leases. The name belongs to one incarnation of a process: none that comes later has the
+/// The identity of a worker. The name belongs to one incarnation of a process: no later one has the
 /// same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerId {
-    /// The name.
+    /// Name of the worker.
     pub name: String,
-    /// The build.
+    /// Build of the worker.
     pub build: Build,
 }
 
-/// The right to say what came of a task. It is good for one delivery of it: when the lease runs
-/// out, and the task is delivered again, be it to the same worker, the ticket is void.
+/// The right to complete a task. It is good for one delivery of the task: when the lease expires
+/// and the task is delivered again, even to the same worker, the ticket is void.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
-    /// The job.
+    /// Name of the job.
     pub job: JobId,
-    /// The task's place in the job.
+    /// Entry of the task in the job.
     pub entry: String,
-    /// Who leased it.
+    /// Name of the worker that leased it.
     pub worker: String,
-    /// The number of the delivery: the fencing token.
+    /// Number of the delivery: the fencing token.
     pub delivery: u64,
-    /// How often the lease went on with a part of its task: so that a repeated completion is known.
+    /// Number of completions that kept a part of the task. It identifies repeated completions.
     pub step: u64,
 }
 
-/// A task that is leased.
+/// A leased task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Its job.
+    /// Description of its job.
     pub job: Arc<JobInfo>,
-    /// The right to say what came of it.
+    /// Ticket of the lease.
     pub ticket: Ticket,
-    /// The number of the try: from 1.
+    /// Number of the try, from 1.
     pub attempt: u32,
-    /// The task: a [parcel](crate::Parcel), encoded. Nothing where an entry has no task in it.
+    /// The task: an encoded [parcel](crate::Parcel). `None` if the entry contains no task.
     pub task: Option<Vec<u8>>,
 }
 
@@ -53,40 +53,40 @@ impl Lease {
     }
 }
 
-/// What came of a lease so far.
+/// What a lease has produced so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Partial results, encoded.
     pub results: Vec<Vec<u8>>,
-    /// Tasks that are still to be done.
+    /// Tasks that are still to be run.
     pub children: Vec<Child>,
     /// Continuations that wait for inputs.
     pub deferred: Vec<DeferredTask>,
-    /// Inputs of deferred tasks that are on the server, or come with this completion; encoded.
+    /// Inputs, encoded, for deferred tasks that are on the server or come with this completion.
     pub inputs: Vec<(Slot, Vec<u8>)>,
     /// Tasks that are to be set aside.
     pub aside: Vec<Refused>,
-    /// The task that takes the place of the leased one, if the lease goes on.
+    /// The task that replaces the leased one, if the lease goes on.
     pub kept: Option<Vec<u8>>,
-    /// How many tasks were run, in the process, for this.
+    /// Number of tasks that the process has run for this.
     pub tasks: u64,
 }
 
-/// A task that is still to be done.
+/// A task that is still to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
     /// The task, encoded.
     pub task: Vec<u8>,
-    /// How often it was tried in vain.
+    /// Number of failed tries.
     pub tries: u32,
-    /// How long it waits before a worker may lease it.
+    /// Time before a worker may lease it.
     pub delay: Duration,
-    /// Whether it goes before others.
+    /// Whether it is urgent.
     pub urgent: bool,
 }
 
 impl Child {
-    /// A task that has not been tried, can be leased at once, and is not urgent.
+    /// Creates a child that has not been tried, can be leased at once, and is not urgent.
     pub fn new(task: Vec<u8>) -> Child {
         Child {
             task,
@@ -96,31 +96,32 @@ impl Child {
         }
     }
 
-    /// How large it may be: a continuation has inputs, each as large as a result may be.
+    /// Returns the size limit of the task: a continuation contains inputs, each as large as a
+    /// result may be.
     pub(crate) fn limit(&self, limits: &Limits) -> usize {
         limits.task_with(Parcel::inputs_of(&self.task))
     }
 }
 
-/// A task that no worker can do.
+/// A task that no worker can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The task, encoded.
     pub task: Vec<u8>,
-    /// How often it was tried.
+    /// Number of tries.
     pub attempts: u32,
-    /// Why it cannot be done.
+    /// Why it cannot be run.
     pub reason: String,
-    /// Whether it went before others.
+    /// Whether it was urgent.
     pub urgent: bool,
 }
 
 impl Completion {
-    /// Checks the limits. What is kept consists of tasks that were checked before.
+    /// Checks the limits. `kept` consists of tasks that were checked before.
     ///
     /// # Errors
     ///
-    /// The first limit that is not kept.
+    /// The first limit that is exceeded.
     pub fn check(&self, limits: &Limits) -> Result<(), Oversized> {
         let inputs = self.inputs.iter().map(|(_, input)| input);
         let filled = self.deferred.iter().flat_map(|deferred| &deferred.filled);
@@ -138,40 +139,39 @@ impl Completion {
     }
 }
 
-/// What the server made of a completion.
+/// The server's answer to a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completed {
-    /// It counts.
+    /// The completion counts.
     Counted {
-        /// How many tasks of the job wait or are leased now.
+        /// Number of tasks of the job that wait or are leased.
         outstanding: u64,
-        /// How many partial results there are.
+        /// Number of partial results of the job.
         results: u64,
     },
-    /// The ticket is void: the lease ran out and another worker has the task or has completed it,
-    /// the job is over, or this very completion has been counted before. Whatever it is, it must
-    /// not count.
+    /// The ticket is void: the lease expired and another worker has the task or has completed it,
+    /// the job is over, or this very completion was counted before. In each case it must not count.
     Fenced,
 }
 
-/// Why a task goes back.
+/// Why a task is given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// The worker stops. The try does not count.
+    /// The worker stops, or has not begun the task. The try does not count.
     Stopping,
-    /// The try failed, because of this. After the last try it is set aside.
+    /// The try failed, for this reason. After its last try the task is set aside.
     Failed(String),
-    /// It can never succeed, because of this, and is set aside at once.
+    /// The task can never succeed, for this reason, and is set aside at once.
     Hopeless(String),
 }
 
-/// What was done about leases that ran out.
+/// The outcome of a search for expired leases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// How many tasks wait again.
+    /// Number of tasks that wait again.
     pub returned: u64,
-    /// How many were set aside.
+    /// Number of tasks that were set aside.
     pub aside: u64,
-    /// When the next lease may run out, from now on; nothing if that is not known.
+    /// Time until the next lease may expire; `None` if that is not known.
     pub next: Option<Duration>,
 }

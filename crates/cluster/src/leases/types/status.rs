@@ -1,4 +1,4 @@
-//! What can be seen of jobs and workers.
+//! The observable state of jobs and workers.
 
 use std::time::Duration;
 
@@ -7,64 +7,65 @@ use serde::Serialize;
 use super::{JobInfo, WorkerId, plain};
 use crate::Parcel;
 
-/// Where a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// There are tasks that wait or are leased.
+    /// Tasks wait or are leased, or first tasks are still to come.
     Running,
-    /// There are none, except for those that were set aside.
+    /// All tasks have ended, except for those that were set aside.
     Done,
     /// It was cancelled.
     Cancelled,
 }
 
-/// A job, at one moment.
+/// A snapshot of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// What it is.
+    /// Description of the job.
     pub job: JobInfo,
-    /// Where it is.
+    /// State of the job.
     pub state: State,
-    /// How many leases were completed.
+    /// Number of completed leases.
     pub done: u64,
-    /// How many tasks were run for that, in the pools of the workers.
+    /// Number of tasks that the workers' pools have run for these.
     pub tasks: u64,
-    /// How many tasks wait on the server or are leased.
+    /// Number of tasks that wait on the server or are leased.
     pub outstanding: u64,
-    /// How many of these are leased.
+    /// Number of these that are leased.
     pub in_flight: u64,
-    /// How many of these may not be leased yet: their start is delayed, or they pause after a try.
+    /// Number of these that may not be leased yet: their start is delayed, or they pause after a
+    /// try.
     pub delayed: u64,
-    /// How many were set aside.
+    /// Number of tasks that were set aside.
     pub aside: u64,
     /// The first few of those, with reasons.
     pub reasons: Vec<Aside>,
-    /// Who did how much, and has how much: those who did most, and those who have most, at least 64
+    /// Shares of the workers that completed most leases, and of those that hold most, at least 64
     /// of each.
     pub shares: Vec<Share>,
-    /// How many workers completed leases.
+    /// Number of workers that completed leases.
     pub workers: u64,
     /// Whether all first tasks have been submitted.
     pub sealed: bool,
     /// Why the server refuses changes at the moment, if it does.
     pub refusal: Option<Refusal>,
-    /// When it was submitted, by the server's clock: tells apart what had the same name one after
-    /// the other.
+    /// Time of submission, by the server's clock. It tells apart jobs that had the same name one
+    /// after the other.
     pub submitted: u64,
-    /// For how long it has been running, or was.
+    /// Time for which it has been running, or was.
     pub age: Duration,
 }
 
 impl Status {
-    /// How many tasks could be leased now.
+    /// Returns the number of tasks that could be leased at the moment.
     pub fn ready(&self) -> u64 {
         let busy = self.in_flight.saturating_add(self.delayed);
         self.outstanding.saturating_sub(busy)
     }
 }
 
-/// Why a server refuses changes that it would accept at another time.
+/// Why a server temporarily refuses changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -81,7 +82,7 @@ pub enum Refusal {
          full? its log names the cause)"
     )]
     Disk,
-    /// It has fewer replicas than it was told to have: it accepts no change.
+    /// It has fewer replicas than configured: it accepts no change.
     #[error(
         "the server lacks replicas, and accepts no change until they are back \
          (min-replicas-to-write)"
@@ -90,7 +91,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What the server's answer to a change begins with, or nothing if it is no refusal.
+    /// Returns the refusal for the error code of the server's answer; `None` for other codes.
     #[cfg(feature = "redis")]
     pub(crate) fn of(code: &str) -> Option<Refusal> {
         match code {
@@ -102,73 +103,73 @@ impl Refusal {
     }
 }
 
-/// What one worker has to do with a job.
+/// The share of one worker in a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// Its name.
+    /// Name of the worker.
     pub worker: String,
-    /// How many leases it completed.
+    /// Number of leases that it completed.
     pub done: u64,
-    /// How many it holds.
+    /// Number of leases that it holds.
     pub in_flight: u64,
 }
 
 /// A task that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Aside {
-    /// The task's place in the job.
+    /// Entry of the task in the job.
     pub entry: String,
-    /// How often it was tried.
+    /// Number of tries.
     pub attempts: u32,
     /// Why it was set aside.
     pub reason: String,
 }
 
-/// A task that was set aside, with the task.
+/// A task that was set aside, including the task itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {
-    /// What is known of it.
+    /// Entry, tries and reason.
     pub aside: Aside,
-    /// The task, encoded; of one for which there was no room, the beginning. Tasks larger than
-    /// 64 KiB have 64 MiB together.
+    /// The task, encoded; only its beginning if there was no room for it. Tasks larger than 64 KiB
+    /// share 64 MiB.
     pub task: Vec<u8>,
-    /// Whether all of the task is there, so that it can be tried again.
+    /// Whether all of the task is stored, so that it can be tried again.
     pub whole: bool,
-    /// Whether it goes before others when it is tried again.
+    /// Whether it is urgent when it is tried again.
     pub urgent: bool,
 }
 
 impl Dead {
-    /// The largest task that is always kept whole: there may be a thousand of them.
+    /// Largest task, in bytes, that is always stored whole: there may be a thousand of them.
     pub(crate) const WHOLE: usize = 64 << 10;
 
-    /// How many bytes larger ones have together.
+    /// Bytes that larger tasks share.
     pub(crate) const ROOM: usize = 64 << 20;
 
-    /// How much is kept of one for which there is no room.
+    /// Bytes that are stored of a task for which there is no room.
     pub(crate) const PART: usize = 4 << 10;
 
-    /// The name of its kind, if it is a task.
+    /// Returns the name of its kind, if it can be decoded.
     pub fn kind(&self) -> Option<String> {
         let parcel = Parcel::decode(&self.task).ok()?;
         Some(plain(&parcel.kind))
     }
 }
 
-/// All workers that are alive, together.
+/// The workers that are alive, in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crowd {
-    /// How many leases they hold at once, at most.
+    /// Most leases that they hold at once.
     pub slots: u32,
-    /// How many they are.
+    /// Number of workers.
     pub workers: u32,
 }
 
 /// A worker that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Present {
-    /// Who it is.
+    /// Identity of the worker.
     pub worker: WorkerId,
-    /// How many leases it holds at once, at most.
+    /// Most leases that it holds at once.
     pub slots: u32,
 }

@@ -1,10 +1,10 @@
-//! Servers that watch a primary and its replicas, and say which one is the primary now.
+//! Sentinels: servers that watch a primary and its replicas, and report which one is the primary.
 
 use std::time::Duration;
 
 use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult};
 
-/// So long a sentinel may take to answer before the next one is asked.
+/// Time limit for a sentinel to answer before the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The sentinels of a primary server.
@@ -12,13 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Sentinels {
     /// Hosts and ports.
     addresses: Vec<(String, u16)>,
-    /// What they call it.
+    /// Name by which they know the primary.
     name: String,
 }
 
 impl Sentinels {
-    /// Takes `redis-sentinel://[user@]host[:port],.../name[/database]` apart: the sentinels, and
-    /// the address of a server that has the rest. Nothing if it is another address.
+    /// Parses `redis-sentinel://[user@]host[:port],.../name[/database]`: returns the sentinels, and
+    /// the address of a server with the remaining parts. `None` for another kind of address.
     pub(super) fn parse(text: &str) -> Option<(Option<Sentinels>, String)> {
         let schemes = [
             ("redis-sentinel://", "redis"),
@@ -41,11 +41,11 @@ impl Sentinels {
                 addresses,
                 name: name.to_owned(),
             });
-        // Where the server is will be known when it is connected to.
+        // `primary` is a placeholder: the real address is determined at each connection.
         Some((sentinels, format!("{scheme}://{user}primary/{database}")))
     }
 
-    /// Asks where the primary is, one sentinel after the other. TLS is kept.
+    /// Asks for the address of the primary, one sentinel after the other. TLS is kept.
     pub(super) fn primary(&self, like: &ConnectionAddr) -> RedisResult<ConnectionAddr> {
         let mut last = None;
         for (host, port) in &self.addresses {
@@ -71,7 +71,7 @@ impl Sentinels {
         let reason = last.map_or_else(String::new, |error| error.to_string());
         Err(RedisError::from((
             ErrorKind::Io,
-            "no sentinel says where the primary server is",
+            "no sentinel reports the primary server",
             reason,
         )))
     }
@@ -89,7 +89,7 @@ impl Sentinels {
         })
     }
 
-    /// The addresses and the name, as in the address.
+    /// Returns the addresses and the name, as they appear in the address.
     pub(super) fn shown(&self) -> String {
         let host = |(host, port): &(String, u16)| format!("{host}:{port}");
         let hosts: Vec<String> = self.addresses.iter().map(host).collect();
@@ -97,10 +97,10 @@ impl Sentinels {
     }
 }
 
-/// The port is 26379 if there is none.
+/// Splits an address of a sentinel. The port is 26379 if there is none.
 fn host_and_port(text: &str) -> Option<(String, u16)> {
     let (host, port) = match text.rsplit_once(':') {
-        // The colons of an address of version 6 are in brackets.
+        // The colons of an IPv6 address are in brackets.
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
         _ => (text, 26379),
     };

@@ -1,5 +1,4 @@
-//! What a server is told of a lease: children, in bundles if they are many, and what becomes of
-//! tasks that failed.
+//! Completions: children, in bundles if they are many, and the treatment of failed tasks.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,14 +23,14 @@ impl Deref for Opened<'_> {
     }
 }
 
-/// How an encoded task is treated.
+/// Returns the policy of an encoded task.
 fn policy(program: &dyn Served, task: &[u8]) -> Policy {
     let kind = Parcel::kind_of(task);
     kind.map_or(Policy::new(), |kind| program.policy(kind))
 }
 
-/// The tasks of a bundle that was tried in vain, each on its own from now on: one of them may have
-/// killed a worker. Those that are too large are set aside.
+/// Returns a completion that replaces a bundle after a failed try by its tasks, each on its own:
+/// one of them may have killed a worker. Tasks that are too large are set aside.
 pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8>>) -> Completion {
     let limits = &lease.job.terms.limits;
     let (mut children, mut aside) = (Vec::new(), Vec::new());
@@ -57,7 +56,7 @@ pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8
 }
 
 impl Service {
-    /// A piece of a run, as the server is told of it.
+    /// Converts a piece of a run to a completion.
     pub(super) fn completion(&self, lease: &Opened<'_>, piece: Piece) -> Completion {
         let limits = lease.job.terms.limits;
         let mut completion = Completion {
@@ -86,7 +85,7 @@ impl Service {
             let size = deferred.front.len() + deferred.head.len();
             match Oversized::check("a task", size, limits.task_with(1)) {
                 Ok(()) => completion.deferred.push(deferred),
-                // Its slots are filled in vain: what it would have made of them is lost.
+                // The inputs of its slots are lost.
                 Err(oversized) => completion.aside.push(refused(deferred.front, &oversized)),
             }
         }
@@ -97,7 +96,7 @@ impl Service {
         completion
     }
 
-    /// Lets a task that failed be tried again, after a pause, or sets it aside.
+    /// Makes a failed task wait for its next try, after a pause, or sets it aside.
     fn add_failed(&self, lease: &Opened<'_>, failed: Failed, completion: &mut Completion) {
         let tries = if failed.first { lease.attempt } else { 1 };
         let Failed { task, reason, .. } = failed;
@@ -129,7 +128,7 @@ impl Service {
     }
 }
 
-/// A task that is too large for its job.
+/// Sets aside a task that is too large for its job.
 fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
     Refused {
         reason: oversized.to_string(),
@@ -139,27 +138,26 @@ fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
     }
 }
 
-/// Children, in as few entries as the limits ask for: more than the limit of them go in bundles. A
-/// bundle has tasks of one urgency that were tried equally often, and waits for the one that waits
-/// longest.
+/// Packs children into bundles if they are more than the limit. A bundle has tasks of the same
+/// urgency and number of tries, and the longest delay of its tasks.
 pub(super) fn bundled(mut children: Vec<Child>, limits: &Limits) -> Vec<Child> {
     if children.len() <= limits.children {
         return children;
     }
-    // Those that belong together are neighbours.
+    // Sorted so that tasks that may share a bundle are neighbours.
     children.sort_by_key(|child| (child.urgent, child.tries, child.delay));
     let class = |child: &Child| (child.urgent, child.tries, child.delay.is_zero());
     let changes = children
         .windows(2)
         .filter(|pair| class(&pair[0]) != class(&pair[1]))
         .count();
-    // Half of the limit, so that there is room for bundles that are full before they have so many.
+    // Half of the limit, since bundles may be full before they have as many tasks as the average.
     let room = limits.children.div_ceil(2).saturating_sub(changes).max(1);
     let together = children.len().div_ceil(room);
     let mut bundles = Vec::new();
     let (mut bundle, mut bytes) = (Vec::<Child>::new(), 0);
     for child in children {
-        // Each takes a length besides, and the bundle a header.
+        // Each task has a length prefix, and the bundle a header.
         let more = child.task.len() + 10;
         let other = bundle
             .first()
@@ -176,7 +174,8 @@ pub(super) fn bundled(mut children: Vec<Child>, limits: &Limits) -> Vec<Child> {
     bundles
 }
 
-/// A bundle of several tasks. One alone stays as it is: with a header it might be too large.
+/// Makes a bundle of several tasks. A single task stays as it is: with a header it might be too
+/// large.
 fn tied(mut children: Vec<Child>) -> Option<Child> {
     if children.len() == 1 {
         return children.pop();

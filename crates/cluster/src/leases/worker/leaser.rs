@@ -1,4 +1,4 @@
-//! The thread that gets leases.
+//! The leaser: the thread that requests leases.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -9,22 +9,22 @@ use super::pace::{self, BEAT, Jitter};
 use super::{Notice, Service};
 use crate::leases::{JobId, Lease, Trouble};
 
-/// Longest between two looks whether the worker is to stop.
+/// Longest time between two checks whether the worker is to stop.
 const WAIT: Duration = Duration::from_secs(1);
 
 pub(super) struct Leaser<'a> {
     service: &'a Service,
     slots: usize,
     jitter: Jitter,
-    /// When it looks for leases that ran out.
+    /// When to look for expired leases next.
     reclaim: Instant,
-    /// When it wants a free slot, whatever else there is to do: a suspect may wait, and of those
-    /// the leaser takes the first.
+    /// When to reserve a free slot, however many other tasks wait: a suspect may wait, and only the
+    /// leaser takes the first one.
     reserve: Instant,
     look: Instant,
     foreign: BTreeSet<JobId>,
     busy: Instant,
-    /// Since when all threads are occupied by tasks that ran out of time.
+    /// Time since which all threads are occupied by tasks that ran out of time.
     stuck: Option<Instant>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Leaser<'a> {
         }
     }
 
-    /// Gets leases until the worker is to stop.
+    /// Requests leases until the worker is to stop.
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
@@ -52,7 +52,7 @@ impl<'a> Leaser<'a> {
             let had_work = !self.service.desk().held.is_empty();
             let free = self.free_slots();
             if had_work {
-                // It may have waited for the end of what it had.
+                // It may have waited for a lease to end.
                 self.busy = Instant::now();
             }
             match self.service.told(self.gather(free)) {
@@ -72,8 +72,8 @@ impl<'a> Leaser<'a> {
         Ok(())
     }
 
-    /// Fails if tasks that ran out of time have occupied all threads for too long: nothing else can
-    /// run here any more.
+    /// Returns an error if tasks that ran out of time have occupied all threads for too long:
+    /// nothing else can run here any more.
     fn check_stuck(&mut self) -> Result<(), Trouble> {
         let stuck = self.service.desk().stuck();
         if stuck < self.service.setup.pool.workers() {
@@ -96,11 +96,11 @@ impl<'a> Leaser<'a> {
         self.service.stop.is_set() || bored
     }
 
-    /// Waits for a free slot, or until there is something else to do. Returns how many there are.
+    /// Waits for a free slot, or until another action is due. Returns the number of free slots.
     fn free_slots(&self) -> usize {
         let now = Instant::now();
         let reserve = now >= self.reserve;
-        // While it needs one, slots that are done do not take the next task at once.
+        // While it needs one, slots that complete a lease do not take the next task.
         self.service.reserved.store(reserve, Ordering::Relaxed);
         let soonest = if reserve {
             self.reclaim
@@ -124,7 +124,7 @@ impl<'a> Leaser<'a> {
             let pause = pace::look(workers, found.next);
             self.reclaim = Instant::now() + self.jitter.about(pause);
         } else {
-            // Of those who looked more often some may be gone.
+            // Workers that looked more often may be gone.
             let latest = Instant::now() + 2 * pace::look(workers, None);
             self.reclaim = self.reclaim.min(latest);
         }
@@ -142,7 +142,7 @@ impl<'a> Leaser<'a> {
         Ok(leases)
     }
 
-    /// Says which jobs it does not take.
+    /// Reports jobs of other builds, whose tasks it does not take.
     fn look_around(&mut self) -> Result<(), Trouble> {
         if Instant::now() < self.look {
             return Ok(());

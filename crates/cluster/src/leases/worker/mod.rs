@@ -1,27 +1,28 @@
-//! A worker: leases tasks, runs them in its pool, and says what came of them.
+//! A worker: leases tasks, runs them in its pool, and completes them.
 //!
 //! ```text
-//!   leaser ── leases as many as there are free slots; blocks while there are none ──> desk
-//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits,
-//!                      goes on with what runs, completes, and gets the next one with the answer,
-//!                      if there is one and the leaser needs no free slot
-//!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
+//!   leaser ── leases a task for each free slot; blocks while there are no tasks ──> desk
+//!   slot, slot, ... ── each runs a lease in the shared pool for a quantum, hands over the tasks
+//!                      that wait, finishes those that run, completes the lease, and gets the next
+//!                      one with the answer, unless the leaser needs a free slot
+//!   heart ── renews the leases that are held, several times in a lease; cancels lost ones
 //! ```
 //!
 //! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of
-//! them busy; a task that does spawn is balanced by the pool, and takes as many slots as its tasks
-//! run on workers. The *quantum* is what makes one large task into many: when it is over the tasks
-//! that wait go to the server, in bundles if they are many, and running tasks are asked for more
-//! ([`Tasks::wanted`](crate::Tasks::wanted)). Those that go on nevertheless are what the lease is
-//! about from then on; whatever they spawn is handed over every now and then, and so are failures,
-//! and results after two seconds. The quantum is shorter while there is less on the server than all
-//! workers could take.
+//! them busy. A task that spawns others is balanced by the pool, and counts as one slot for each of
+//! its tasks that runs. The *quantum* divides a large task into many: when it is over the waiting
+//! tasks go to the server, in bundles if they are many, and running tasks are asked to spawn more
+//! ([`Tasks::wanted`](crate::Tasks::wanted)). Tasks that still run after that are kept in the
+//! lease; whatever they spawn is handed over from time to time, and so are failures, and results
+//! after two seconds. The quantum is shorter while the server has fewer tasks than all workers
+//! could take.
 //!
-//! Of [suspects](super::Terms::suspect) a worker has one at a time: the leaser gets the first, and
-//! a slot that is done with one gets the next, while the other slots go on with what else there is.
+//! A worker has at most one [suspect](super::Terms::suspect) at a time: the leaser gets the first,
+//! and the slot that completes a suspect gets the next, while the other slots continue with other
+//! tasks.
 //!
-//! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it
-//! does the more rarely the more workers there are, and not all at the same time ([`pace`]).
+//! Periodic requests (heartbeats, renewals, searches for expired leases) become less frequent the
+//! more workers there are, and are spread over time ([`pace`]).
 
 mod completion;
 mod leaser;
@@ -52,34 +53,34 @@ use crate::Build;
 pub use monitor::{Monitor, WorkerState};
 pub use notice::{Notice, Stop};
 
-/// How a worker works.
+/// The configuration of a worker.
 #[derive(Clone)]
 pub struct Setup {
-    /// Who it is.
+    /// Identity of the worker.
     pub worker: WorkerId,
-    /// Where tasks run.
+    /// Pool in which tasks run.
     pub pool: Arc<Pool>,
-    /// Which programs it knows.
+    /// Programs that it knows.
     pub catalogue: Catalogue,
-    /// How many leases it holds at once.
+    /// Most leases that it holds at once.
     pub slots: usize,
-    /// For how long it runs a lease before it withdraws the rest. Leases that take milliseconds
-    /// cost little in comparison; ones that take seconds keep others waiting, and are lost with the
-    /// process.
+    /// Time for which it runs a lease before it withdraws the rest. Leases that take milliseconds
+    /// have little overhead in comparison; leases that take seconds keep other workers waiting, and
+    /// are lost with the process.
     pub quantum: Duration,
-    /// How long leases may take to come to an end when it is told to stop. What is not done by then
-    /// is given back. So long, too, tasks that ran out of time may occupy all threads of the pool
-    /// before the worker ends.
+    /// Time that leases get to end when the worker is told to stop; what is not done by then is
+    /// given back. It is also the time for which tasks that ran out of time may occupy all threads
+    /// of the pool before the worker ends.
     pub grace: Duration,
-    /// It ends when there has been nothing to do for so long; if nothing, never.
+    /// Idle time after which the worker ends; `None` for never.
     pub linger: Option<Duration>,
-    /// Shows what it does.
+    /// Monitor through which the worker can be observed.
     pub monitor: Monitor,
 }
 
 impl Setup {
-    /// A worker with this pool, as many slots as it has workers, a quantum of 100 ms, and a grace
-    /// of 10 s.
+    /// Creates the configuration of a worker with this pool, a slot for each of the pool's workers,
+    /// a quantum of 100 ms, and a grace of 10 s.
     pub fn new(worker: WorkerId, pool: Pool, catalogue: Catalogue) -> Setup {
         Setup {
             worker,
@@ -94,7 +95,8 @@ impl Setup {
     }
 }
 
-/// A name that no other process has: the host's, the process's number, and chance.
+/// Returns a name that no other process has: the host's name, the process's number, and a random
+/// number.
 ///
 /// ```
 /// use locksley_cluster::leases::worker_name;
@@ -115,14 +117,14 @@ pub fn worker_name() -> String {
     format!("{host}-{}-{chance:016x}", std::process::id())
 }
 
-/// What a worker has done.
+/// Counts of a worker's leases and tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Leases that it completed.
     pub completed: u64,
     /// Tasks that it ran for these.
     pub tasks: u64,
-    /// Tasks that it sent back to the server as children.
+    /// Tasks that it handed over to the server as children.
     pub children: u64,
     /// Leases that it lost.
     pub lost: u64,
@@ -132,11 +134,11 @@ pub struct Tally {
     pub failed: u64,
 }
 
-/// Works until it is told to stop, or has had nothing to do for long enough.
+/// Runs a worker until it is told to stop, or has been idle for long enough.
 ///
 /// # Errors
 ///
-/// Trouble with the server that does not pass.
+/// Errors of the server that do not pass.
 pub fn serve(
     leases: Arc<dyn LeasePool>,
     setup: Setup,
@@ -177,46 +179,46 @@ pub fn serve(
         (desk.tally, desk.stuck())
     };
     if stuck > 0 {
-        // A pool that is dropped waits for its threads, and these may never end.
+        // Leak the pool: dropping it would wait for its threads, which may never end.
         std::mem::forget(service.setup.pool.clone());
     }
     ended.map(|()| tally)
 }
 
-/// What the threads of a worker share.
+/// The state that the threads of a worker share.
 struct Service {
     leases: Arc<dyn LeasePool>,
     setup: Setup,
     stop: Stop,
     notice: Box<dyn Fn(Notice) + Send + Sync>,
     desk: Mutex<Desk>,
-    /// The desk has changed, for the leaser and the slots.
+    /// Notified when the desk changes, for the leaser and the slots.
     changed: Condvar,
-    /// The heart has something to do before its time.
+    /// Notified when the heart must act before its next beat is due.
     pulse: Condvar,
-    /// How many slots all workers have together.
+    /// Slots of all workers together.
     all_slots: AtomicU32,
-    /// How many workers there are.
+    /// Number of workers.
     workers: AtomicU32,
     /// Whether the server is away, according to the last notice.
     away: AtomicBool,
-    /// Slots that are done shall be free, and not take the next task at once: the leaser needs
-    /// them.
+    /// Set while slots that complete a lease must become free instead of taking the next task,
+    /// because the leaser needs one.
     reserved: AtomicBool,
-    /// Set when the worker does not wait for its slots any more.
+    /// Set when the worker stops waiting for its slots.
     abandoned: AtomicBool,
 }
 
-/// The leases that are here.
+/// The leases that the worker holds.
 #[derive(Default)]
 struct Desk {
     queue: VecDeque<(u64, Lease)>,
     held: BTreeMap<u64, Held>,
     next: u64,
     closed: bool,
-    /// How many tasks each job had when we last heard of it.
+    /// Number of outstanding tasks of each job, when the server last reported it.
     outstanding: BTreeMap<JobId, u64>,
-    /// Runs that are over here, but for tasks that ran out of time and have not returned.
+    /// Runs that have ended, except for tasks that ran out of time and have not returned.
     stuck: Vec<Arc<dyn Run>>,
     tally: Tally,
 }
@@ -225,25 +227,25 @@ struct Held {
     ticket: Ticket,
     run: Option<Arc<dyn Run>>,
     lost: bool,
-    /// How long the lease is.
+    /// Length of the lease.
     lease: Duration,
     suspect: bool,
 }
 
 impl Desk {
-    /// How many workers of the pool the leases take, or soon will.
+    /// Returns the number of workers of the pool that the leases occupy, or soon will.
     fn busy(&mut self) -> usize {
         let taken = |held: &Held| held.run.as_ref().map_or(1, |run| run.running().max(1));
         self.held.values().map(taken).sum::<usize>() + self.stuck()
     }
 
-    /// How many workers of the pool are occupied by tasks that ran out of time.
+    /// Returns the number of workers of the pool that are occupied by tasks that ran out of time.
     fn stuck(&mut self) -> usize {
         self.stuck.retain(|run| run.expire() > 0);
         self.stuck.iter().map(|run| run.expire()).sum()
     }
 
-    /// The shortest lease that is held.
+    /// Returns the length of the shortest lease that is held.
     fn shortest(&self) -> Option<Duration> {
         self.held.values().map(|held| held.lease).min()
     }
@@ -254,13 +256,13 @@ impl Service {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A listener that panics, because its output is closed, say, must not take a thread
-    /// along: its lease would be renewed for ever and never be completed.
+    /// Calls the listener. If it panics, for example because its output is closed, that must not
+    /// end the thread: its lease would be renewed for ever and never be completed.
     fn tell(&self, notice: Notice) {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
 
-    /// Says once that the server is away, and once that it is back.
+    /// Tells the listener once that the server is away, and once that it is back.
     fn told<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
         match &outcome {
             Err(trouble) if trouble.passes() => {
@@ -288,7 +290,7 @@ impl Service {
         self.changed.notify_all();
     }
 
-    /// From now on a lease is renewed.
+    /// Adds a lease to those that are renewed.
     fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
         let number = desk.next;
         desk.next += 1;
@@ -307,7 +309,7 @@ impl Service {
         number
     }
 
-    /// Says that the worker is alive, and renews leases. What is lost is cancelled.
+    /// Reports that the worker is alive, and renews leases. Lost leases are cancelled.
     fn live(&self, held: &[(u64, Ticket)]) -> Result<(), Trouble> {
         let present = Present {
             worker: self.setup.worker.clone(),
@@ -325,7 +327,7 @@ impl Service {
             if good {
                 continue;
             }
-            // If it is not there it was completed in the meantime.
+            // If it is missing it was completed in the meantime.
             if let Some(held) = desk.held.get_mut(number) {
                 held.lost = true;
                 if let Some(run) = &held.run {
@@ -341,7 +343,8 @@ impl Service {
         let mut jitter = pace::Jitter::new();
         let mut last = Instant::now();
         loop {
-            // Early rather than late, so that workers that began together do not stay together.
+            // Beat early rather than late, and at random, so that workers that began together do
+            // not stay in step.
             let workers = self.workers.load(Ordering::Relaxed);
             let (beat, part) = (pace::beat(workers), jitter.before(Duration::from_secs(1)));
             let held = {
@@ -350,7 +353,7 @@ impl Service {
                     if desk.closed && desk.held.is_empty() {
                         return;
                     }
-                    // A lease that came in the meantime may be due earlier.
+                    // A lease that was added in the meantime may be due earlier.
                     let renew = desk.shortest().map(|lease| pace::renew(workers, lease));
                     let every = renew.map_or(beat, |renew| renew.min(beat));
                     let due = last + every.mul_f64(part.as_secs_f64());
@@ -366,13 +369,13 @@ impl Service {
                     .collect::<Vec<_>>()
             };
             last = Instant::now();
-            // Whether the server can be used the others see too.
+            // Errors are ignored: the other threads notice them, too.
             let _ = self.live(&held);
         }
     }
 
-    /// The end: what waits on the desk is given back, and what runs may come to an end. Returns
-    /// `true` if it did.
+    /// Ends the worker: leases on the desk are given back, and running ones may end within the
+    /// grace. Returns `true` if all of them did.
     fn close(&self) -> bool {
         let queued: Vec<(u64, Lease)> = {
             let mut desk = self.desk();
@@ -409,14 +412,14 @@ impl Service {
         false
     }
 
-    /// Remembers a run some tasks of which have run out of time and not returned.
+    /// Remembers a run if some of its tasks have run out of time and not returned.
     fn note_stuck(&self, run: Arc<dyn Run>) {
         if run.expire() > 0 {
             self.desk().stuck.push(run);
         }
     }
 
-    /// A lease is no longer here.
+    /// Removes a lease.
     fn remove(&self, number: u64) {
         let mut desk = self.desk();
         desk.held.remove(&number);
@@ -426,7 +429,7 @@ impl Service {
         }
     }
 
-    /// A lease is no longer here, and another one is. No thread has to know: no slot is free.
+    /// Replaces a lease by the next one. No thread is notified, since no slot becomes free.
     fn replace(&self, number: u64, next: &Lease) -> u64 {
         let mut desk = self.desk();
         desk.held.remove(&number);

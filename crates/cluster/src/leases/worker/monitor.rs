@@ -1,4 +1,4 @@
-//! A look at a worker while it works.
+//! Observation of a worker while it runs.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::{Service, Tally};
 use crate::leases::WorkerId;
 
-/// Shows what a worker does, from any thread. It is given to the worker with its
-/// [`Setup`](super::Setup).
+/// Observes a worker, from any thread. It is passed to the worker in its [`Setup`](super::Setup).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -27,25 +26,25 @@ use crate::leases::WorkerId;
 #[derive(Clone, Debug, Default)]
 pub struct Monitor(Arc<Mutex<Weak<Service>>>);
 
-/// A worker, at one moment.
+/// A snapshot of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerState {
-    /// Who it is.
+    /// Identity of the worker.
     pub worker: WorkerId,
-    /// What it has done.
+    /// Counts of its leases and tasks.
     pub tally: Tally,
-    /// How many threads its pool has.
+    /// Number of threads of its pool.
     pub threads: usize,
-    /// How many leases it holds at once, at most.
+    /// Most leases that it holds at once.
     pub slots: usize,
-    /// How many leases it holds.
+    /// Number of leases that it holds.
     pub held: usize,
-    /// How many threads of its pool are occupied by tasks that ran out of time and have not
+    /// Number of threads of its pool that are occupied by tasks that ran out of time and have not
     /// returned.
     pub stuck: usize,
-    /// Whether the server answered when it was last asked.
+    /// Whether the server answered the last request.
     pub server_up: bool,
-    /// Whether it is to stop.
+    /// Whether it has been told to stop.
     pub stopping: bool,
 }
 
@@ -54,7 +53,7 @@ impl Monitor {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(service);
     }
 
-    /// The worker as it is now; nothing before it has begun and after it has ended.
+    /// Returns the state of the worker; `None` before it has begun and after it has ended.
     pub fn look(&self) -> Option<WorkerState> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.upgrade()?;

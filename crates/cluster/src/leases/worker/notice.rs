@@ -1,4 +1,4 @@
-//! What a worker has to say, and how it is told to stop.
+//! Notices of a worker, and the signal to stop it.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -12,18 +12,18 @@ use crate::leases::{GiveUp, JobId, Ticket, Trouble, plain};
 pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
 
 impl Stop {
-    /// Tells it.
+    /// Tells the worker to stop.
     pub fn stop(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.1.notify_all();
     }
 
-    /// Returns `true` if it is to stop.
+    /// Returns `true` if the worker has been told to stop.
     pub fn is_set(&self) -> bool {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps for so long, or until it is to stop. Returns `true` if it is.
+    /// Sleeps for `time`, or until the worker is told to stop. Returns `true` if it is.
     pub(super) fn sleep(&self, time: Duration) -> bool {
         let told = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slept = self.0.1.wait_timeout_while(told, time, |told| !*told);
@@ -31,11 +31,11 @@ impl Stop {
     }
 }
 
-/// What a worker has to say.
+/// An event that a worker reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A job is there whose tasks it does not take.
+    /// A job of another build is running, whose tasks the worker does not take.
     OtherBuild {
         /// The job.
         job: JobId,
@@ -44,21 +44,21 @@ pub enum Notice {
         /// The worker's build.
         ours: Build,
     },
-    /// The server cannot be used; the worker goes on trying.
+    /// The server cannot be used; the worker keeps trying.
     Away(Trouble),
     /// The server can be used again.
     Back,
-    /// A lease was lost: what was done for it does not count.
+    /// A lease was lost: the work that was done for it does not count.
     Lost(Ticket),
     /// A task was given up.
     GivenUp(Ticket, GiveUp),
-    /// A task failed that was run for a lease. What was run beside it counts.
+    /// A task of a lease failed. Tasks that ran beside it count.
     Failed {
         /// The job.
         job: JobId,
         /// Why it failed.
         reason: String,
-        /// Whether it was set aside, and not left to be tried again.
+        /// Whether it was set aside, instead of being tried again.
         aside: bool,
     },
 }

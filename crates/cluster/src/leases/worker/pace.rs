@@ -1,63 +1,64 @@
-//! How often a worker does what nothing asks for: the more workers there are, the more rarely, and
-//! never all at the same time.
+//! The pace of a worker's periodic requests: the more workers there are, the less frequent they
+//! are, and they are spread over time.
 //!
-//! | what | how often | of 10,000 workers, in a second |
+//! | request | how often | requests per second of 10,000 workers |
 //! |---|---|---|
-//! | says that it is alive, and renews what it holds, in one request | every [`BEAT`] or three times in a lease, or more rarely from 400 workers on | 200 |
-//! | looks for leases that ran out | all together some [`LOOKERS`] times in an interval | a few |
-//! | asks for work, while there is none | every second, or more rarely from 2000 workers on | 1000 |
+//! | heartbeat and renewal, in one request | every [`BEAT`] or three times in a lease; less often from 400 workers on | 200 |
+//! | search for expired leases | all together some [`LOOKERS`] times in an interval | a few |
+//! | request for work, while there is none | every second; less often from 2000 workers on | 1000 |
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
-/// How often a worker says that it is alive, where there are few.
+/// Interval between heartbeats if there are few workers.
 pub const BEAT: Duration = Duration::from_secs(2);
 
-/// So many workers look for leases that ran out where one would do: some of them may be gone.
+/// Number of workers that look for expired leases in an interval. One would suffice, but some may
+/// be gone.
 pub const LOOKERS: u32 = 4;
 
-/// So long it takes until all workers together have each made one request: 200 in a second, and
-/// each every 50 s at least.
+/// Returns the time in which each worker makes one request if all together make 200 a second, but
+/// at most 50 s.
 ///
-/// A request, with eight leases to renew, costs a server that has something else to do on its
-/// processor some 0.25 to 0.36 ms, and one of its own much less. So this is less than a tenth of a
-/// processor.
+/// A request, with eight leases to renew, costs a server some 0.25 to 0.36 ms if it shares its
+/// processor with other work, and much less otherwise. So this is less than a tenth of a processor.
 fn crowded(workers: u32) -> Duration {
     (Duration::from_millis(5) * workers).min(Duration::from_secs(50))
 }
 
-/// How often a worker says that it is alive.
+/// Returns the interval between heartbeats.
 pub fn beat(workers: u32) -> Duration {
     crowded(workers).max(BEAT)
 }
 
-/// How often a worker renews a lease of this length: three times in it. With many workers leases
-/// are longer than that, as long as three [beats](beat).
+/// Returns the interval between renewals of a lease of this length: a third of it. With many
+/// workers leases are longer than that, as long as three [beats](beat).
 pub fn renew(workers: u32, lease: Duration) -> Duration {
     (lease / 3)
         .max(crowded(workers))
         .max(Duration::from_millis(10))
 }
 
-/// For how long that is taken to be true: a beat may be late, and one may be lost.
+/// Returns the time for which a heartbeat counts: one may be late, and one may be lost.
 pub fn alive_for(workers: u32) -> Duration {
     7 * beat(workers) / 2
 }
 
-/// How long a worker that has free slots blocks on the server.
+/// Returns how long a worker with free slots blocks on the server.
 pub fn wait(workers: u32) -> Duration {
     Duration::from_secs(u64::from(workers / 1000).clamp(1, 10))
 }
 
-/// When a worker looks for leases that ran out, if the next one may run out after so long.
+/// Returns the time until a worker looks for expired leases, if the next one may expire after
+/// `next`.
 pub fn look(workers: u32, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(BEAT);
     let next = next.clamp(Duration::from_millis(10), BEAT);
     next * (workers / LOOKERS).max(1)
 }
 
-/// Chance.
+/// Random variation of times.
 pub(super) struct Jitter(u64);
 
 impl Jitter {
@@ -65,7 +66,7 @@ impl Jitter {
         Jitter(RandomState::new().hash_one(Instant::now()) | 1)
     }
 
-    /// From 0 to 1.
+    /// Returns a random number from 0 to 1.
     pub(super) fn chance(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -73,12 +74,12 @@ impl Jitter {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A time between three quarters of this and all of it.
+    /// Returns a random time between three quarters of `time` and all of it.
     pub(super) fn before(&mut self, time: Duration) -> Duration {
         time.mul_f64(0.75 + 0.25 * self.chance())
     }
 
-    /// A time between three quarters of this and five quarters.
+    /// Returns a random time between three quarters and five quarters of `time`.
     pub(super) fn about(&mut self, time: Duration) -> Duration {
         time.mul_f64(0.75 + 0.5 * self.chance())
     }

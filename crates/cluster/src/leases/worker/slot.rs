@@ -1,4 +1,4 @@
-//! A thread that runs one lease after the other.
+//! Slots: threads that run one lease after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -16,36 +16,38 @@ use crate::local::message;
 /// Tasks, encoded.
 type Encoded = Vec<Vec<u8>>;
 
-/// What came of running a lease.
+/// The outcome of running a lease.
 enum Outcome {
-    /// It is at its end; the ticket is that of the last step.
+    /// The run has ended; the ticket is that of the last step.
     Ran(Ticket, Completion),
     GaveUp(GiveUp),
-    /// It was lost on the way.
+    /// The lease was lost.
     Lost,
 }
 
-/// With so many partial results, and at every multiple, the first ones are combined: few enough to
-/// be read at once, and enough that it costs little for each.
+/// Number of partial results at which, and at every multiple of which, the first ones are combined:
+/// few enough to be read at once, and enough that the cost for each is small.
 const RESULTS: u64 = 64;
 
-/// Longest between two looks whether the worker is to stop.
+/// Longest time between two checks whether the worker is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do,
-/// and one request is enough then.
+/// Time for which tasks may spawn what they hold and end, before anything is handed over. Most
+/// tasks end in this time, and then one request suffices.
 const DRAIN: Duration = Duration::from_millis(5);
 
-/// From then on what is spawned is begun here again: what still runs may run for long.
+/// Time after which spawned tasks are begun here again, since the tasks that still run may run for
+/// long.
 const RELEASE: Duration = Duration::from_millis(100);
 
-/// So long a lease waits for a worker of the pool while there are more leases than workers.
+/// Time for which a lease waits for a worker of the pool while there are more leases than workers.
 const CROWDED: Duration = Duration::from_millis(50);
 
-/// Longest between two requests that hand over what waits.
+/// Longest time between two requests that hand over waiting tasks.
 const HAND_OVER: Duration = Duration::from_millis(250);
 
-/// Longest that results wait while others of the lease run: what is handed in survives the process.
+/// Longest time that results wait while other tasks of the lease run: results that were handed in
+/// survive the process.
 const HAND_IN: Duration = Duration::from_secs(2);
 
 impl Service {
@@ -68,10 +70,12 @@ impl Service {
         }
     }
 
-    /// Runs a lease, and says what came of it. Gives the next one, if that came with the answer.
+    /// Runs a lease, and completes it or gives it up. Returns the next lease, if one came with the
+    /// answer.
     fn process(&self, number: u64, lease: &Lease) -> Option<(u64, Lease)> {
-        // A program's own code is called here too, to read its tasks and to add its results up. If
-        // that panicked through, the lease would be renewed for ever and never be completed.
+        // The program's own code is called here too, to deserialise tasks and to combine results.
+        // If a panic of it ended the thread, the lease would be renewed for ever and never be
+        // completed.
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
             Ok(outcome) => outcome,
             Err(panic) => {
@@ -83,7 +87,7 @@ impl Service {
         if let (Outcome::GaveUp(_), Some(held)) = (&outcome, self.desk().held.get(&number)) {
             held.run.iter().for_each(|run| run.cancel());
         }
-        // What is lost needs no farewell.
+        // A lost lease needs no request.
         let lost = self.desk().held.get(&number).is_none_or(|held| held.lost);
         let mut next = None;
         let counted = match outcome {
@@ -143,7 +147,7 @@ impl Service {
         outcome
     }
 
-    /// What is left of a run that is at its end.
+    /// Returns the outcome of a run that has ended, with its last piece.
     fn last_piece(&self, lease: &Opened<'_>, ticket: Ticket, run: &dyn Run) -> Outcome {
         loop {
             if let Some(fault) = run.fault() {
@@ -156,16 +160,17 @@ impl Service {
         }
     }
 
-    /// A run has come to its end with this piece.
+    /// Returns the outcome of a run that has ended with this piece.
     fn ran(&self, lease: &Opened<'_>, ticket: Ticket, piece: Piece) -> Outcome {
         if piece.tasks == 0 && piece.failed.is_empty() {
-            // It did not get to begin. As its own child it would be new, with none of its tries.
+            // It was not begun. Returned as its own child it would be new, and lose its count of
+            // tries.
             return Outcome::GaveUp(GiveUp::Stopping);
         }
         Outcome::Ran(ticket, self.completion(lease, piece))
     }
 
-    /// The program of a lease, and its tasks.
+    /// Returns the program of a lease, and its tasks.
     fn open(&self, lease: &Lease) -> Result<(Arc<dyn Served>, Encoded), String> {
         let name = &lease.job.program;
         let program = self.setup.catalogue.get(name);
@@ -178,7 +183,7 @@ impl Service {
         Ok((program.clone(), tasks))
     }
 
-    /// Waits until a run is at its end, or has had its time. Returns `true` if it is at its end.
+    /// Waits until a run has ended, or its quantum is over. Returns `true` if it has ended.
     fn first_quantum(&self, lease: &Lease, run: &dyn Run) -> bool {
         let quantum = self.quantum(lease);
         let came = Instant::now();
@@ -192,9 +197,9 @@ impl Service {
                 return false;
             }
             if !run.begun() {
-                // Its task waits for a worker of the pool, and its time has not begun. If other
-                // leases have taken more workers since it was asked for, it is given back: others
-                // may have one that is free.
+                // Its task waits for a worker of the pool, so its quantum has not begun. If other
+                // leases have occupied more workers since it was requested, it is given back:
+                // another process may have a free worker.
                 if self.stop.is_set()
                     || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
                 {
@@ -208,7 +213,7 @@ impl Service {
         }
     }
 
-    /// Shorter while others have nothing to do.
+    /// Returns the quantum, which is shorter while other workers are idle.
     fn quantum(&self, lease: &Lease) -> Duration {
         let all_slots = u64::from(self.all_slots.load(Ordering::Relaxed));
         let others = all_slots > self.setup.slots as u64;
@@ -220,7 +225,7 @@ impl Service {
         }
     }
 
-    /// Hands over what waits, and goes on with what runs, until there is nothing left.
+    /// Hands over waiting tasks, and continues with running ones, until there are none left.
     fn drain(&self, lease: &Opened<'_>, run: &dyn Run) -> Outcome {
         let began = Instant::now();
         let mut ticket = lease.ticket.clone();
@@ -242,7 +247,7 @@ impl Service {
             }
             let now = run.running();
             if now < running {
-                // The leaser counts the workers of the pool that are free.
+                // Notify the leaser, which counts the free workers of the pool.
                 self.changed.notify_all();
             }
             running = now;
@@ -275,15 +280,15 @@ impl Service {
         }
     }
 
-    /// Says what came of a lease. Returns `true` if it counted.
+    /// Completes a lease. Returns `true` if it counted.
     fn complete(&self, lease: &Lease, completion: &Completion, next: &mut Option<Lease>) -> bool {
         let completed = self.retried(|| {
             let ending = self.stop.is_set() || self.desk().closed;
             if ending || self.reserved.load(Ordering::Relaxed) {
                 return self.leases.complete(&lease.ticket, completion);
             }
-            // The worker holds one suspect at most, and this was it. Where there is one slot, what
-            // else waits comes before the next.
+            // The worker holds at most one suspect, and this was it. If there is only one slot,
+            // other waiting tasks come before the next suspect.
             let suspect = lease.is_suspect() && self.setup.slots > 1;
             let (completed, more) = self.leases.complete_and_lease(lease, completion, suspect)?;
             *next = more;
@@ -314,7 +319,7 @@ impl Service {
         }
     }
 
-    /// Gives a lease up. Returns `true` if it was ours.
+    /// Gives a lease up. Returns `true` if the ticket was good.
     fn give_up(&self, lease: &Lease, why: &GiveUp) -> bool {
         let ours = self.retried(|| self.leases.give_up(&lease.ticket, why));
         let ours = matches!(ours, Some(Ok(true)));
@@ -326,7 +331,7 @@ impl Service {
         ours
     }
 
-    /// Does something with the server until there is an answer, or the worker has been abandoned.
+    /// Repeats a request until there is an answer. Returns `None` if the worker has been abandoned.
     fn retried<T>(
         &self,
         mut act: impl FnMut() -> Result<T, Trouble>,
@@ -344,7 +349,7 @@ impl Service {
         None
     }
 
-    /// Combines the partial results of a job. Where that fails they stay as they are.
+    /// Combines the partial results of a job. If that fails they stay as they are.
     fn compact(&self, lease: &Lease) {
         let job = &lease.job.id;
         let Some(program) = self.setup.catalogue.get(&lease.job.program) else {
@@ -364,12 +369,12 @@ impl Service {
     }
 }
 
-/// What a lease is given up for when the server refuses its completion.
+/// Returns the reason to give a lease up when the server refuses its completion.
 fn blame(trouble: &Trouble) -> GiveUp {
     match trouble {
-        // The server has other limits than the worker was told.
+        // The server has other limits than it told the worker.
         Trouble::Oversized(_) => GiveUp::Hopeless(trouble.to_string()),
-        // Of a server that refuses now the task is not to blame.
+        // The server refuses temporarily: the task is not to blame.
         _ => GiveUp::Failed(trouble.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! Continuations over leases: workers as threads, with a pool in memory.
+//! Continuations on leases: workers as threads, with a pool in memory.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -11,10 +11,10 @@ use crate::programs::merge_sort::{self, Sort};
 use crate::tangle::{self, Knot};
 use crate::{Parcel, Sum};
 
-/// Time enough to begin, and for little else.
+/// A quantum that is long enough for a task to begin, and for little else.
 const SHORT: Duration = Duration::from_micros(300);
 
-/// Serves with this many workers until each has been idle for a moment.
+/// Runs this many workers until each has been idle for a moment.
 fn work(pool: &Arc<dyn LeasePool>, workers: usize, quantum: Duration) {
     let serve_one = |number: usize| {
         let mut setup = setup(&format!("w{number}"), 2);
@@ -39,11 +39,11 @@ fn knots(panics: u64) -> Vec<Knot> {
     (0..12).map(knot).collect()
 }
 
-/// Runs knots until they are done, and compares.
+/// Runs knots until they are done, and compares the result. Returns the number of leases.
 fn tie(flaky: Flaky<Memory>, panics: u64, quantum: Duration) -> u64 {
     let flaky = Arc::new(flaky);
     let pool: Arc<dyn LeasePool> = flaky.clone();
-    // Leases run out where their replies are lost, and only there.
+    // Leases expire only if their replies are lost.
     let lease = if flaky.one_in < u64::MAX { 100 } else { 60_000 };
     let mut job = job("tangle", Duration::from_millis(lease));
     job.terms.tries = 1000;
@@ -68,7 +68,7 @@ fn flaky(one_in: u64, seed: u64) -> Flaky<Memory> {
     }
 }
 
-/// With a short quantum most of what is spawned is handed over: groups are torn apart.
+/// With a short quantum most spawned tasks are handed over, and groups are spread over leases.
 #[test]
 fn continuations_are_exact_when_groups_are_torn_apart() {
     let done = tie(flaky(u64::MAX, 1), 0, SHORT);

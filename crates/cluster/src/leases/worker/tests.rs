@@ -39,32 +39,33 @@ pub(super) fn job(program: &str, lease: Duration) -> JobInfo {
     }
 }
 
-/// A task that does what its number says.
+/// A test task.
 #[derive(Serialize, Deserialize)]
 enum Odd {
     Fine,
     /// Panics.
     Panics,
-    /// Gives a result that is too large.
+    /// Returns a result that is too large.
     Bloated,
-    /// Spawns that many, which are fine.
+    /// Spawns this many tasks, which are fine.
     Many(u32),
-    /// Goes on until it is told not to.
+    /// Runs until it is cancelled.
     Endless,
-    /// Spawns that many, of which the one with this number panics.
+    /// Spawns this many tasks, of which the one with the second number panics.
     OneBad(u32, u32),
-    /// Spawns that many which panic.
+    /// Spawns this many tasks that panic.
     AllBad(u32),
-    /// Spawns an endless one, one that takes a while, and one that panics before that.
+    /// Spawns an endless task, one that takes a while, and one that panics earlier.
     Mixed,
-    /// Takes so many milliseconds.
+    /// Sleeps for this many milliseconds.
     Nap {
         millis: u64,
         panics: bool,
     },
-    /// Spawns that many which meet.
+    /// Spawns this many tasks that meet.
     Meeting(u32),
-    /// Waits until so many run at the same time; if that takes too long it gives no result.
+    /// Waits until this many tasks run at the same time; if that takes too long it returns no
+    /// result.
     Meet(u32),
 }
 
@@ -121,7 +122,7 @@ fn odd() -> Program<(Sum<u64>, Max<Vec<u8>>)> {
     Program::new("odd").with::<Odd>()
 }
 
-/// A task that panics when it is read, before it runs anywhere.
+/// A task that panics when it is deserialised, before it runs.
 #[derive(Serialize, Deserialize)]
 #[serde(from = "u8")]
 struct Fragile;
@@ -161,7 +162,7 @@ pub(super) fn setup(name: &str, threads: usize) -> Setup {
     setup
 }
 
-/// Lets some workers work until they have had nothing to do for a while.
+/// Runs some workers until they have been idle for a while.
 fn work(pool: &Arc<dyn LeasePool>, workers: usize) -> Vec<Tally> {
     let stop = Stop::default();
     let tally = |number: usize| {
@@ -216,8 +217,8 @@ fn lost_requests_and_replies_change_nothing() {
         let flaky = Arc::new(flaky);
         let pool: Arc<dyn LeasePool> = flaky.clone();
         let mut job = job("uts", Duration::from_millis(40));
-        // Leases whose replies are lost run out, and so often that nothing shall be set aside for
-        // it.
+        // Leases whose replies are lost expire. The limit is high so that no task is set aside
+        // because of that.
         job.terms.tries = 1000;
         while submit(&*pool, &job, [Search::whole(tree)]).is_err() {}
         while flaky
@@ -272,7 +273,7 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
     assert_eq!(ran, 5002, "one that is fine, and one that spawned 5000");
 }
 
-/// What a job of `odd` with one first task comes to, with so many workers.
+/// Runs a job of `odd` with one first task on this many workers. Returns its result and status.
 fn outcome(workers: usize, job: &JobInfo, task: Odd) -> (u64, Status) {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
     submit(&*pool, job, [task]).expect("it is new");

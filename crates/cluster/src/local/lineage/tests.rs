@@ -93,7 +93,7 @@ fn a_task_that_is_late_has_failed_though_it_goes_on() {
     assert_eq!((lineage.stuck(), lineage.has_failed()), (0, false));
 }
 
-/// Its failure counts when the task has ended that spawned it, and then it has to be shared.
+/// Its failure counts when the task that spawned it has ended, and only then is it shared.
 #[test]
 fn a_late_task_whose_ancestor_runs_is_shared_when_that_has_ended() {
     let mut lineage = Lineage::new(100);

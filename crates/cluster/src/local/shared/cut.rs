@@ -1,4 +1,4 @@
-//! What leaves a process: the tasks that are withdrawn, and all that a cut takes.
+//! Everything that leaves a process: withdrawn tasks, and the contents of a cut.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::reduce::Reduce;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Nothing,
-    /// What is spawned here.
+    /// Tasks that are spawned here.
     Spawned,
     All,
 }
@@ -34,7 +34,7 @@ impl Hold {
 pub struct Spawned {
     /// The task, encoded.
     pub task: Vec<u8>,
-    /// How long it waits before it may begin.
+    /// Time before it may begin.
     pub delay: Duration,
 }
 
@@ -47,28 +47,28 @@ impl Spawned {
     }
 }
 
-/// What a process can do without: with it, the process may end.
+/// The settled results and tasks of a process. Their new owner does not need the process any more.
 pub(crate) struct Cut<R> {
     /// Settled results.
     pub(crate) results: Vec<R>,
-    /// How many tasks gave them.
+    /// Number of tasks that returned them.
     pub(crate) tasks: u64,
-    /// Settled tasks that waited, or begin later. They are no longer here.
+    /// Settled tasks that waited or were delayed. They have left the process.
     pub(crate) children: Vec<Spawned>,
-    /// Settled deferred tasks. They are no longer here.
+    /// Settled deferred tasks. They have left the process.
     pub(crate) deferred: Vec<(DeferredId, Deferred<R>)>,
-    /// Inputs of deferred tasks that are not here.
+    /// Inputs for deferred tasks that are not in this process.
     pub(crate) inputs: Vec<(Slot, R)>,
     /// Settled tasks that failed.
     pub(crate) failed: Vec<Failed>,
-    /// Settled tasks that run, encoded. They go on here.
+    /// Settled running tasks, encoded. They continue to run here.
     pub(crate) kept: Vec<Vec<u8>>,
 }
 
 impl<R: Reduce> Shared<R> {
-    /// Whether a cut would take tasks away that wait, begin later, or failed; and whether settled
-    /// results are more than fits into one. Void tasks count: while tasks are held nothing
-    /// else takes them away, and the process would never be passive.
+    /// Returns whether a cut would take tasks that wait, are delayed, or failed; and whether the
+    /// settled results exceed one part. Void tasks count: while tasks are held only a cut removes
+    /// them, and without one the process would never be passive.
     pub(in crate::local) fn has_much(&self) -> (bool, bool) {
         let line = lock(&self.line);
         let lineage = line.lineage.as_ref();
@@ -85,7 +85,7 @@ impl<R: Reduce> Shared<R> {
         line.lineage.as_ref().is_some_and(Lineage::has_results)
     }
 
-    /// Sets which tasks are not begun. Gives the jobs that come for those that waited for it.
+    /// Sets which tasks are held back. Returns jobs for the waiting tasks that are not.
     pub(in crate::local) fn hold(
         self: &Arc<Self>,
         hold: Hold,
@@ -101,12 +101,12 @@ impl<R: Reduce> Shared<R> {
         numbers.into_iter().take(missing).map(job).collect()
     }
 
-    /// Lets a task count as failed that is none.
+    /// Records a failure for bytes that are not a task.
     pub(in crate::local) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
         self.on_lineage(|lineage| lineage.reject(task, reason, hopeless));
     }
 
-    /// Takes away what the process can do without; nothing at a bad moment, which passes.
+    /// Takes the settled results and tasks. Returns `None` while a settled task is being encoded.
     pub(in crate::local) fn cut(&self) -> Option<Cut<R>> {
         let mut line = lock(&self.line);
         let share = line.lineage.as_mut()?.share()?;
@@ -152,8 +152,7 @@ impl<R: Reduce> Shared<R> {
         })
     }
 
-    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a
-    /// slot.
+    /// Removes up to `at_most` of the oldest waiting tasks; if `free`, only tasks without a slot.
     pub(in crate::local) fn withdraw(&self, at_most: usize, free: bool) -> Vec<Waiting<R>> {
         let mut line = lock(&self.line);
         let eligible = line.tasks.iter();
@@ -171,7 +170,7 @@ impl<R: Reduce> Shared<R> {
 
     pub(in crate::local) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed); // [L3]
-        // What waits is dropped, so that no worker must run through it.
+        // Waiting tasks are dropped here, so that no worker has to go through them.
         drop(self.withdraw(usize::MAX, false));
         let mut line = lock(&self.line);
         let deferred = std::mem::take(&mut line.deferred);
@@ -185,7 +184,7 @@ impl<R: Reduce> Shared<R> {
 }
 
 impl<R> Line<R> {
-    /// All tasks that have not begun.
+    /// Returns all tasks that have not begun.
     fn waiting(&self) -> impl Iterator<Item = &Waiting<R>> {
         let later = self.later.iter().map(|later| &later.waiting);
         self.tasks.values().chain(later)
@@ -193,7 +192,7 @@ impl<R> Line<R> {
 }
 
 impl<R> Origin<R> {
-    /// Whether a task from here may leave.
+    /// Returns whether a task of this origin may leave.
     fn standing(&self) -> Standing {
         match self {
             Origin::Spawned(parent) => standing(&Some(parent.clone())),

@@ -1,4 +1,4 @@
-//! Deferred tasks of a process: what running tasks defer, and the slots that are filled. The
+//! Deferred tasks of a process: how running tasks make them, and how their slots are filled. The
 //! protocol is in [`continuation`](crate::continuation).
 
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ impl<R: Reduce> Shared<R> {
         id
     }
 
-    /// A slot for a task that is spawned by a task with a slot.
+    /// Returns a slot for a task that is spawned by a task with a slot.
     pub(crate) fn merge_slot(&self, made: &Mutex<Made>, creator: &Option<Arc<Node<R>>>) -> Slot {
         let (mut made, mut line) = (lock(made), lock(&self.line));
         let of = *made.merge.get_or_insert_with(|| {
@@ -40,8 +40,8 @@ impl<R: Reduce> Shared<R> {
         Slot { of, index }
     }
 
-    /// Enters the end of a task that has a slot or has made groups. Returns the result if it goes
-    /// into that of the job, and the numbers of tasks that need a job.
+    /// Ends a task that has a slot or has made groups. Returns the result if it is combined into
+    /// that of the job, and the numbers of tasks that need a job.
     pub(super) fn conclude(
         &self,
         line: &mut Line<R>,
@@ -72,7 +72,8 @@ impl<R: Reduce> Shared<R> {
         (None, self.close(line, &closing))
     }
 
-    /// The task has ended that made these.
+    /// Notes that the task which made these has ended. Returns the numbers of tasks that need a
+    /// job.
     pub(super) fn close(&self, line: &mut Line<R>, ids: &[DeferredId]) -> Vec<u64> {
         let close = |id: &DeferredId| {
             line.deferred.get_mut(id)?.close();
@@ -81,7 +82,8 @@ impl<R: Reduce> Shared<R> {
         ids.iter().filter_map(close).collect()
     }
 
-    /// Fills a slot, here or elsewhere. Returns the number of a task that needs a job.
+    /// Fills a slot, here or in another process. Returns the number of the task that became ready,
+    /// if it needs a job.
     pub(super) fn fill(&self, line: &mut Line<R>, slot: Slot, result: R) -> Option<u64> {
         let Some(deferred) = line.deferred.get_mut(&slot.of) else {
             if !self.cancelled() {
@@ -104,8 +106,8 @@ impl<R: Reduce> Shared<R> {
         self.line_up(line, Waiting { task, origin, to })
     }
 
-    /// Fills a slot with what came from elsewhere; the job that is needed. Returns nothing if there
-    /// is no such empty slot.
+    /// Fills a slot with an input from another process. Returns the job that is needed for the task
+    /// that became ready, if any; the outer `None` means that there is no such empty slot.
     pub(in crate::local) fn deliver(
         self: &Arc<Self>,
         slot: Slot,

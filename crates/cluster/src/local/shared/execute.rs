@@ -1,4 +1,4 @@
-//! How a task runs, and what becomes of its result or its panic.
+//! Runs tasks, and handles their results and panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Ends the run, because of a panic.
+    /// Ends the run because of a panic.
     fn give_up(&self, kind: &'static str, payload: &(dyn std::any::Any + Send)) {
         let message = message(payload);
         lock(&self.fault).get_or_insert(Panicked { kind, message });
@@ -65,7 +65,7 @@ impl<R: Reduce> Shared<R> {
             .map_or_else(|| catch_unwind(AssertUnwindSafe(pack)), Ok);
         match encoded {
             Ok(encoded) => self.on_lineage(|lineage| lineage.describe(number, encoded)),
-            // It cannot be tried anywhere else.
+            // A task that cannot be encoded cannot be tried again elsewhere.
             Err(payload) => return self.give_up(kind, payload.as_ref()),
         }
         let node = tracked.node;
@@ -85,7 +85,8 @@ impl<R: Reduce> Shared<R> {
         let done = match done {
             Ok((_, bytes)) if bytes > tracked.limit => {
                 let limit = tracked.limit;
-                let why = format!("{kind} gave a result of {bytes}, where {limit} is the most");
+                let why =
+                    format!("{kind} returned a result of {bytes} bytes; the limit is {limit}");
                 Err((why, true))
             }
             Ok(done) => Ok(done),
@@ -98,15 +99,15 @@ impl<R: Reduce> Shared<R> {
             let numbers = self.end_tracked(number, (to, made), node, done);
             self.start(numbers);
         }));
-        // Results that panic when they are combined are worth nothing any more, and which of them
-        // is to blame cannot be known.
+        // If results panic while they are combined, the combined value is worthless, and the
+        // culprit cannot be identified.
         if let Err(payload) = ended {
             self.give_up(kind, payload.as_ref());
         }
     }
 
-    /// Enters the end of a tracked task: its result and its size, or why it failed, and whether it
-    /// would fail anywhere. Returns the numbers of tasks that need a job.
+    /// Ends a tracked task: with its result and the size of that, or with the reason why it failed,
+    /// and whether it would fail anywhere. Returns the numbers of tasks that need a job.
     fn end_tracked(
         &self,
         number: u64,
@@ -132,7 +133,7 @@ impl<R: Reduce> Shared<R> {
             }
             Err((why, hopeless)) => lineage.fail(number, why, hopeless),
         }
-        // What it has deferred is void.
+        // The deferred tasks that it has made are void.
         for id in made.merge.into_iter().chain(made.groups) {
             line.deferred.remove(&id);
         }

@@ -1,5 +1,5 @@
-//! Tasks that begin later. A process that is tracked hands them over with the next cut: the server
-//! keeps them. Elsewhere a thread of the process brings them in when their time has come.
+//! Delayed tasks. A tracked process hands them over with the next cut, and the server keeps them.
+//! In other processes a timer thread adds them to the line when they are due.
 
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -10,14 +10,14 @@ use crate::continuation::Slot;
 use crate::reduce::Reduce;
 use crate::task::Boxed;
 
-/// A task that may not begin yet. It counts as pending.
+/// A delayed task. It counts as pending.
 pub(super) struct Later<R> {
     pub(super) due: Instant,
     pub(super) waiting: Waiting<R>,
 }
 
 impl<R: Reduce> Shared<R> {
-    /// Adds a task that begins no earlier than this.
+    /// Adds a task that begins no earlier than `due`.
     pub(crate) fn spawn_at(
         self: &Arc<Self>,
         due: Instant,
@@ -40,7 +40,7 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Brings tasks in whose time has come, until there are none left.
+    /// Adds delayed tasks to the line when they are due, until there are none left.
     fn bring_in(self: Arc<Self>) {
         loop {
             let mut line = lock(&self.line);
@@ -65,12 +65,12 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Lets those tasks wait whose time has come. Returns the numbers of those that need a job.
+    /// Adds the tasks that are due to the line. Returns the numbers of those that need a job.
     fn enter_due(&self, line: &mut Line<R>) -> Vec<u64> {
         let now = Instant::now();
         let due = line.later.extract_if(.., |later| later.due <= now);
         let due: Vec<Waiting<R>> = due.map(|later| later.waiting).collect();
-        // From here on `line_up` counts them.
+        // `line_up` counts them again.
         line.pending -= due.len();
         let entered = due.into_iter().filter_map(|task| self.line_up(line, task));
         entered.collect()
@@ -78,7 +78,7 @@ impl<R: Reduce> Shared<R> {
 }
 
 impl<R> Later<R> {
-    /// How long it still waits.
+    /// Returns the remaining delay.
     pub(super) fn delay(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
     }

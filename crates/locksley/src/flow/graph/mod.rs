@@ -1,4 +1,4 @@
-//! Task graphs that are declared first, and run as often as one likes.
+//! Task graphs that are declared first, and then run any number of times.
 
 mod run;
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::unfold::Quoted;
 
-/// A task graph: nodes, and which of them comes after which.
+/// A task graph: nodes, and edges that order them.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -30,8 +30,8 @@ use super::unfold::Quoted;
 /// }
 /// ```
 ///
-/// A [condition](Graph::condition) says which of several nodes is next; with it a graph may have
-/// circles:
+/// A [condition](Graph::condition) chooses which of several nodes runs next. With conditions, a
+/// graph may have cycles:
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -54,22 +54,22 @@ use super::unfold::Quoted;
 #[derive(Default)]
 pub struct Graph<'g> {
     nodes: Vec<Node<'g>>,
-    /// Edges that lead from or to nothing.
+    /// Index of an unknown node that an edge has named.
     unknown: Option<usize>,
 }
 
-/// A node of a [`Graph`]; of the one that made it.
+/// A node of the [`Graph`] that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeId(usize);
 
 struct Node<'g> {
     name: String,
     action: Action<'g>,
-    /// What comes after it; for a condition, what it chooses from.
+    /// Its successors; for a condition, its outcomes.
     next: Vec<usize>,
-    /// How many edges lead here that are not a condition's.
+    /// Number of predecessors that are not conditions.
     needs: usize,
-    /// Set if a condition chooses it.
+    /// Set if it is an outcome of a condition.
     chosen: bool,
 }
 
@@ -82,11 +82,11 @@ enum Action<'g> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// These nodes wait for each other, in a circle.
+    /// These nodes wait for each other, in a cycle without a condition.
     Cycle(Vec<String>),
-    /// Every node comes after another one, so nothing can start.
+    /// Every node has a predecessor, so none can start.
     NoStart,
-    /// An edge names a node of another graph.
+    /// An edge names a node that the graph does not have: another graph has made it.
     UnknownNode(usize),
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for GraphError {
 impl std::error::Error for GraphError {}
 
 impl<'g> Graph<'g> {
-    /// A graph without nodes.
+    /// Creates a graph without nodes.
     pub fn new() -> Graph<'g> {
         Graph::default()
     }
@@ -128,13 +128,12 @@ impl<'g> Graph<'g> {
         self.add(name.into(), Action::Task(Box::new(task)))
     }
 
-    /// Adds a node that chooses what is next: the number that the closure returns is that of one of
-    /// its [outcomes](Graph::outcomes). If there is no such one, nothing comes after it.
+    /// Adds a node that chooses what runs next: the closure returns the index of one of the node's
+    /// [outcomes](Graph::outcomes). If there is no such outcome, nothing follows.
     ///
-    /// The node that is chosen runs then, whatever else leads to it; at the same time as before, if
-    /// it still does. A node that comes round again counts again for those after it: one that has
-    /// two nodes before it runs when the first of them has run twice. So lead edges out of a circle
-    /// by way of the condition only.
+    /// The chosen node runs whatever other edges lead to it, and even if an earlier run of it is
+    /// still going on. Each run of a node counts for its successors: a node with two predecessors
+    /// runs when one of them has run twice. So leave a cycle only through its condition.
     pub fn condition(
         &mut self,
         name: impl Into<String>,
@@ -154,7 +153,7 @@ impl<'g> Graph<'g> {
         NodeId(self.nodes.len() - 1)
     }
 
-    /// Lets one node come after another. An edge from a condition is its next outcome.
+    /// Orders one node after another. An edge from a condition adds its next outcome.
     pub fn edge(&mut self, before: NodeId, after: NodeId) {
         let known = self.nodes.len();
         if let Some(&NodeId(number)) = [before, after].iter().find(|node| node.0 >= known) {
@@ -168,14 +167,14 @@ impl<'g> Graph<'g> {
         }
     }
 
-    /// Says what a condition chooses from. See [`Graph::condition`].
+    /// Adds the nodes that a condition chooses from. See [`Graph::condition`].
     pub fn outcomes(&mut self, condition: NodeId, nodes: impl IntoIterator<Item = NodeId>) {
         for node in nodes {
             self.edge(condition, node);
         }
     }
 
-    /// Checks the graph: a circle must have a condition in it, and there must be a start.
+    /// Checks the graph: every cycle must contain a condition, and a node must be able to start.
     pub fn build(self) -> Result<Plan<'g>, GraphError> {
         if let Some(number) = self.unknown {
             return Err(GraphError::UnknownNode(number));
@@ -198,10 +197,10 @@ impl<'g> Graph<'g> {
         })
     }
 
-    /// Nodes in a circle of edges that no condition is in.
+    /// Returns the nodes of a cycle without a condition, in order.
     fn find_cycle(&self) -> Option<Vec<usize>> {
-        // What is left when nodes without predecessors are taken away, again and again, is in
-        // circles or behind them.
+        // Removes nodes without predecessors until there are none. The rest is in cycles or after
+        // them.
         let mut needs: Vec<usize> = self.nodes.iter().map(|node| node.needs).collect();
         let mut free: Vec<usize> = (0..needs.len()).filter(|&node| needs[node] == 0).collect();
         while let Some(node) = free.pop() {
@@ -214,7 +213,7 @@ impl<'g> Graph<'g> {
         }
         let stuck = |node: &usize| needs[*node] > 0;
         let mut node = (0..needs.len()).find(|node| stuck(node))?;
-        // Each of them has a predecessor among them: backwards one comes round.
+        // Each of the rest has a predecessor among them, so going backwards ends in a cycle.
         let mut path = Vec::new();
         while !path.contains(&node) {
             path.push(node);
@@ -224,13 +223,13 @@ impl<'g> Graph<'g> {
         let start = path.iter().position(|&one| one == node)?;
         let mut cycle = path.split_off(start);
         cycle.reverse();
-        // From the one that was made first.
+        // Starts with the node that was made first.
         let first = (0..cycle.len()).min_by_key(|&place| cycle[place])?;
         cycle.rotate_left(first);
         Some(cycle)
     }
 
-    /// The edges from a node that are not a condition's.
+    /// Returns the successors of a node, none for a condition.
     fn strong(&self, node: usize) -> &[usize] {
         match self.nodes[node].action {
             Action::Task(_) => &self.nodes[node].next,
@@ -241,10 +240,10 @@ impl<'g> Graph<'g> {
 
 /// A [`Graph`] that was checked, and can run.
 ///
-/// Prints as a graph for Graphviz; dashed arrows are those among which a condition chooses.
+/// Displays as a graph for Graphviz, with dashed arrows to the outcomes of conditions.
 pub struct Plan<'g> {
     graph: Graph<'g>,
-    /// The nodes that come after none.
+    /// The nodes without a predecessor.
     starts: Vec<usize>,
 }
 

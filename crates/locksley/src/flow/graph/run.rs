@@ -15,7 +15,7 @@ use crate::task::job::{Payload, catch, discard};
 
 struct Run<'a, 'g> {
     plan: &'a Plan<'g>,
-    /// Where the nodes are recorded, if they are.
+    /// The recording of the nodes, if there is one.
     record: Option<&'a TaskGraph>,
     state: Mutex<State>,
     /// Set if more is ready than was taken. A hint.
@@ -24,27 +24,27 @@ struct Run<'a, 'g> {
 
 struct State {
     ready: VecDeque<usize>,
-    /// How many nodes each node still waits for.
+    /// Number of predecessors that each node still waits for.
     needs: Vec<usize>,
     panic: Option<Payload>,
 }
 
-/// What became of a node.
+/// The outcome of running a node.
 enum End {
-    /// All that comes after it may go on.
+    /// This task is done.
     Done(usize),
-    /// A condition has chosen.
+    /// This condition has chosen the outcome with this index.
     Chosen(usize, usize),
     Panicked(Payload),
 }
 
 impl Plan<'_> {
-    /// Runs the graph: each node when those before it are done; nodes that do not depend on each
-    /// other at the same time. Returns when nothing is left to run.
+    /// Runs the graph: each node when its predecessors are done, and independent nodes in parallel.
+    /// Returns when no node is left to run.
     ///
-    /// If a node panics, those after it do not run; the others do, and then the panic reaches the
-    /// caller. Nothing waits for a node that waits for it, for circles were refused; so as long as
-    /// something is left, something can run.
+    /// If a node panics, its successors do not run; the other nodes do, and then the panic reaches
+    /// the caller. A run cannot deadlock, since [`build`](super::Graph::build) refuses cycles of
+    /// waiting nodes.
     pub fn run(&self) {
         crate::pool::on_worker(|worker| {
             let recorded = worker.is_recorded().then(|| self.record(worker)).flatten();
@@ -60,9 +60,8 @@ impl Plan<'_> {
 }
 
 impl Plan<'_> {
-    /// Records the nodes until the result is dropped, if each of them runs once. How often a
-    /// condition chooses a node is not known before, so that the order of such a graph is not
-    /// recorded.
+    /// Records the nodes until the result is dropped, if each of them runs once. A graph with a
+    /// condition is not recorded, because how often its nodes run is not known beforehand.
     #[cold]
     fn record<'w>(&self, worker: &'w Worker) -> Option<RecordedTasks<'w>> {
         let nodes = &self.graph.nodes;
@@ -102,7 +101,7 @@ impl<'a, 'g> Run<'a, 'g> {
         next
     }
 
-    /// Notes what became of a node, and what is ready by that.
+    /// Notes the outcome of a node, and which nodes are ready now.
     fn note(&self, state: &mut State, end: End) {
         let nodes = &self.plan.graph.nodes;
         match end {
@@ -110,7 +109,7 @@ impl<'a, 'g> Run<'a, 'g> {
                 for &next in &nodes[node].next {
                     state.needs[next] -= 1;
                     if state.needs[next] == 0 {
-                        // It may come round again.
+                        // For its next run, in a cycle.
                         state.needs[next] = nodes[next].needs;
                         state.ready.push_back(next);
                     }

@@ -1,4 +1,4 @@
-//! What a pool runs, recorded: forks, joins, and the time between them.
+//! Recordings of what a pool runs: forks, joins, and the time between them.
 //!
 //! ```text
 //!   program                          recorded                        as a graph
@@ -17,28 +17,27 @@
 //!                                                                        w1
 //! ```
 //!
-//! A *strand* is what runs one after another: the caller of a join without what it forks, each of
-//! the two closures, a scope's body, a task of it. The worker that runs a strand keeps it, and
-//! stops its time when the strand forks, waits, or lets something else run. At the end the strand
-//! goes to where it was forked: a join's into the join's frame, which is there until both closures
-//! are done, a scope's task's into what it shares with the spawning strand. So the structure is
-//! that of the program, whichever worker ran which part of it, and a panic only ends a strand. What
-//! a worker runs beside it, on behalf of others, is not recorded: two runs that are recorded at the
-//! same time do not see each other.
+//! A *strand* is code that runs sequentially: the caller of a join without what it forks, each of
+//! the two closures, a scope's body, or one of its tasks. The worker that runs a strand keeps it,
+//! and stops its clock when the strand forks, waits, or lets another job run. A strand that ends is
+//! stored where it was forked: a join's strands in the join's frame, which exists until both
+//! closures are done, a scope task's strand in a slot that it shares with the spawning strand. So
+//! the structure is that of the program, whichever worker ran which part of it, and a panic only
+//! ends a strand. Unrelated jobs that a worker runs in between are not recorded: two runs that are
+//! recorded at the same time do not see each other.
 //!
-//! **Nothing is asked on the fast path.** A worker that records seals its deque (the default
-//! strategy's), so that the next fork goes the slow way, as those of every other strategy do; there
-//! is a branch for this. A push opens the deque again. What pushes while a strand runs is the
-//! strand's own spawns, after which the deque is sealed anew, and its forks, which leave the strand
-//! and come back to it.
+//! **The fast path of a join has no check.** A worker that records seals its deque, so that the
+//! next fork goes the slow way, where there is a branch for this. A push opens the deque again.
+//! While a strand runs, only the strand itself pushes: its spawns, after which the deque is sealed
+//! anew, and its forks, which suspend the strand and resume it.
 //!
-//! **Who sees what.** A strand under way is its worker's alone. A strand that another worker has
-//! run is written before the latch of the join, or the count of the scope, says that it is done,
-//! and read after that.
+//! **Synchronisation.** A strand under way is accessed by its worker only. A strand that another
+//! worker has run is written before the latch of the join, or the count of the scope, shows that it
+//! is done, and read after that.
 //!
-//! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their
-//! handles are waited for. **Tasks of a flow** are recorded one by one, with what each waits for;
-//! who helps whom is left out.
+//! **Tasks outside of scopes** (`spawn` and its variants) are noted where they are spawned, and
+//! where their handles are waited for. **Tasks of a flow** are recorded one by one, with what each
+//! waits for; which worker helps which is left out.
 //!
 //! **Not recorded** are tasks that are spawned from outside of the pool, and scopes whose body
 //! runs there.
@@ -56,18 +55,18 @@ use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, StackJob};
 use crate::task::join::Erased;
 
-/// The strand that a worker records, if it does. The owner's alone.
+/// The strand that a worker records, if it does. Accessed by the owner only.
 #[derive(Default)]
 pub(crate) struct CurrentStrand {
     active: Cell<Option<ActiveStrand>>,
-    /// Set if there is one.
+    /// Set if there is a strand.
     is_set: Cell<bool>,
 }
 
 /// A strand under way.
 struct ActiveStrand {
     strand: Strand,
-    /// Up to when its time has been noted.
+    /// The time up to which the strand's time has been noted.
     since: Instant,
 }
 
@@ -79,7 +78,7 @@ impl ActiveStrand {
         }
     }
 
-    /// Notes the time that has gone by.
+    /// Adds the time that has gone by to the strand.
     fn stop(&mut self) {
         let time = self.since.elapsed().as_nanos();
         self.strand.add(u64::try_from(time).unwrap_or(u64::MAX));
@@ -93,7 +92,7 @@ impl Worker {
         self.strand.is_set.get()
     }
 
-    /// Takes the strand away.
+    /// Removes and returns the current strand.
     fn take_strand(&self) -> Option<ActiveStrand> {
         if self.strand.is_set.replace(false) {
             self.unseal();
@@ -101,7 +100,7 @@ impl Worker {
         self.strand.active.take()
     }
 
-    /// Sets the strand, and sends the next fork the slow way if there is one.
+    /// Sets the current strand. If there is one, the next fork goes the slow way.
     fn set_strand(&self, active: Option<ActiveStrand>) {
         self.strand.is_set.set(active.is_some());
         self.strand.active.set(active);
@@ -114,7 +113,7 @@ impl Worker {
 /// The runs that a pool has recorded.
 pub(crate) struct Recorder {
     runs: Mutex<Vec<Arc<Strand>>>,
-    /// How long an empty strand is recorded to take. Measured before the first run.
+    /// The recorded time of an empty strand. Measured before the first run.
     cost: OnceLock<Duration>,
 }
 
@@ -126,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded since the last call.
+    /// Returns what was recorded since the last call.
     pub(crate) fn take(&self) -> Option<Recording> {
         let runs = std::mem::take(&mut *lock(&self.runs));
         let cost = self.cost.get().copied().unwrap_or_default();
@@ -135,8 +134,8 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on
-    /// with another one. Inside of a fork that is the forked strand alone.
+    /// Keeps what has been recorded so far of the run that the calling worker is in, and begins
+    /// another run. Inside of a fork, only the forked strand is kept.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn split_run(&self, worker: &Worker) {
         if let Some(mut active) = worker.take_strand() {
@@ -147,14 +146,14 @@ impl Recorder {
     }
 }
 
-/// Runs what was called for from outside of the pool; or from within, which is a part of what
-/// calls.
+/// Runs a call into the pool, and records it if the pool records. A call from a recorded strand is
+/// a part of that strand.
 #[inline]
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
     let recorder = worker.registry().config.recorder.as_ref();
     let recorder = recorder.filter(|_| !worker.is_recorded());
     let mut keep = |strand| keep_run(recorder, strand);
-    // One call of `f`, which may be a large program that is inlined here.
+    // `f` is called in one place only, since it may be a large program that is inlined here.
     let _running = recorder.map(|recorder| {
         recorder.cost.get_or_init(|| cost_of_a_strand(worker));
         Running::start(worker, &mut keep)
@@ -169,8 +168,7 @@ fn keep_run(recorder: Option<&Recorder>, strand: Strand) {
     }
 }
 
-/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that
-/// as well.
+/// Runs `f`, and records it alone. Within a strand that is recorded, it is a part of that as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
     let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, &mut into_arc(&part.body), || f(worker));
@@ -178,8 +176,7 @@ pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Re
     (result, Recording::new(vec![run], Duration::ZERO))
 }
 
-/// How long a strand in which nothing happens is recorded to take, here and now: the median of
-/// some.
+/// Measures the recorded time of an empty strand: the median of several.
 pub(crate) fn cost_of_a_strand(worker: &Worker) -> Duration {
     let pause = Pause::now(worker);
     let mut times = [0; 63];
@@ -191,13 +188,14 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> Duration {
     Duration::from_nanos(times[times.len() / 2])
 }
 
-/// Runs a strand, and leaves what was recorded to `keep`, though it panics.
+/// Runs `f` as a strand, and passes what was recorded to `keep`, even if `f` panics.
 fn strand<R>(worker: &Worker, keep: &mut dyn FnMut(Strand), f: impl FnOnce() -> R) -> R {
     let _running = Running::start(worker, keep);
     f()
 }
 
-/// A strand that is recorded until this is dropped. Not generic, or every fork had a copy of it.
+/// A strand that is recorded until this is dropped. Not generic, so that not every fork has a copy
+/// of it.
 struct Running<'r> {
     worker: &'r Worker,
     outer: Option<ActiveStrand>,
@@ -228,7 +226,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// A strand that is left for another one, and is gone on with when this is dropped.
+/// A strand that is suspended, and resumed when this is dropped.
 pub(crate) struct Pause<'w>(Option<(&'w Worker, ActiveStrand)>);
 
 impl Drop for Pause<'_> {
@@ -241,7 +239,8 @@ impl Drop for Pause<'_> {
     }
 }
 
-/// The worker waits, or runs something that is no part of its strand, until this is dropped.
+/// Suspends the worker's strand until the result is dropped: the worker waits, or runs something
+/// that is not part of the strand.
 #[inline]
 pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
     if worker.is_recorded() {
@@ -260,13 +259,13 @@ impl Pause<'_> {
         }))
     }
 
-    /// The strand that is left, if one is.
+    /// Returns the suspended strand, if there is one.
     fn strand(&mut self) -> Option<&mut Strand> {
         self.0.as_mut().map(|(_, active)| &mut active.strand)
     }
 }
 
-/// A join under way: the strand that forked, and what it forked.
+/// A join under way: the strand that forked, and the strands that it forked.
 struct Fork<'w> {
     outer: Pause<'w>,
     first: OnceLock<Strand>,
@@ -284,18 +283,18 @@ impl Drop for Fork<'_> {
     }
 }
 
-/// Leaves a strand in a place, of which it is the only one.
+/// Stores a strand in a slot that is for this strand alone.
 fn into_slot(slot: &OnceLock<Strand>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(strand))
 }
 
-/// The same for a strand that several recordings may keep.
+/// [`into_slot`] for a strand that several recordings may keep.
 fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(Arc::new(strand)))
 }
 
 impl Worker {
-    /// A join that is recorded.
+    /// Runs a join that is recorded.
     pub(crate) fn fork_recorded(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         let fork = Fork {
             outer: Pause::now(self),
@@ -314,7 +313,7 @@ impl Worker {
     }
 }
 
-/// A scope under way, or a part that is recorded for itself: the strand around it, and its body.
+/// A scope under way, or a part that is recorded by itself: the strand around it, and its body.
 pub(crate) struct Enclosing<'w> {
     outer: Pause<'w>,
     scope: GroupId,
@@ -322,7 +321,7 @@ pub(crate) struct Enclosing<'w> {
 }
 
 impl Enclosing<'_> {
-    /// A scope begins on a worker, if that runs a strand that is recorded.
+    /// Notes that a scope begins on a worker. Returns `None` if the worker does not record.
     pub(crate) fn enter(worker: &Worker, scope: GroupId) -> Option<Enclosing<'_>> {
         let recorded = worker.is_recorded();
         recorded.then(|| Enclosing::new(worker, scope))
@@ -391,7 +390,7 @@ impl Spawned {
     }
 }
 
-/// Adds to the strand that a worker runs, if it is recorded.
+/// Adds an item to the strand that a worker runs, if it is recorded.
 #[cold]
 fn note_item(worker: &Worker, item: Item) {
     if let Some(strand) = Pause::now(worker).strand() {
@@ -425,8 +424,8 @@ pub(crate) struct RecordedTasks<'w> {
 }
 
 impl<'w> RecordedTasks<'w> {
-    /// Leaves the strand that `worker` runs for tasks, of which each waits for those that `after`
-    /// has for it. They are numbered from `first` on.
+    /// Suspends the strand that `worker` runs, for a graph of tasks: each waits for the tasks that
+    /// `after` lists for it. They are numbered from `first` on.
     #[cold]
     pub(crate) fn new(
         worker: &'w Worker,

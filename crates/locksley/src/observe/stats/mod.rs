@@ -1,4 +1,4 @@
-//! What each worker has done, counted.
+//! Counters of what each worker has done.
 //!
 //! Every worker has its own counters, on cache lines of its own, and is the only one that writes
 //! them: a relaxed load and a relaxed store, no read-modify-write. Others read them at any time.
@@ -29,7 +29,7 @@ use locksley_trace::stats::WorkerStats;
 use crate::strategy::local_queue::TransferCounts;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The places of the depth and of its maximum, behind those of the events.
+/// Indices of the depth and of its maximum, after those of the events.
 const DEPTH: usize = EVENTS;
 const DEEPEST: usize = EVENTS + 1;
 
@@ -116,7 +116,7 @@ impl Counters {
         }
     }
 
-    /// The owner's depth is now this.
+    /// Sets the owner's depth, and updates its maximum.
     pub(crate) fn set_depth(&self, depth: usize) {
         if Counters::ON {
             self.set(DEPTH, depth as u64);

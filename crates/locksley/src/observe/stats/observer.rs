@@ -30,7 +30,7 @@ impl Observer {
         Observer { registry }
     }
 
-    /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
+    /// Returns what the workers have done so far: see [`Pool::stats`](crate::Pool::stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.registry.stats()
@@ -44,7 +44,7 @@ impl Observer {
 
     /// [`Pool::take_recording`](crate::Pool::take_recording).
     ///
-    /// Called on a worker of the pool, it has what that worker has run so far too: a program may
+    /// Called on a worker of the pool, it includes what that worker has run so far: a program may
     /// exit inside of [`Pool::install`](crate::Pool::install).
     #[must_use]
     pub fn take_recording(&self) -> Option<Recording> {

@@ -1,4 +1,4 @@
-//! What each worker does when, noted for a timeline.
+//! Traces: what each worker does and when, noted for a timeline.
 //!
 //! ```text
 //!   worker ── begins, ends, gets something ──> | ring of the newest entries |
@@ -6,19 +6,18 @@
 //!   Pool::take_trace ────────── reads, and draws <──────┘
 //! ```
 //!
-//! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of
-//! its own ([`Ring`]), over the oldest entries. A caller that wants the trace reads the rings while
-//! the workers go on, and makes slices and arrows of the entries
-//! ([`Timeline`]). What was overwritten
-//! before it was read is counted as lost.
+//! A worker notes when it begins and ends an [`Activity`], and from which worker it got a job, in a
+//! ring of its own ([`Ring`]), in which new entries overwrite the oldest. A caller that wants the
+//! trace reads the rings while the workers go on, and makes slices and arrows of the entries
+//! ([`Timeline`]). Entries that were overwritten before they were read are counted as lost.
 //!
-//! **What is noted**: jobs that came from a queue, the pool's queue or the mail, not what a join
-//! takes back and runs inlined; waits for what others do; the time without work, from the first
-//! search in vain on; parking. And each job that came from another worker: stolen, donated, dealt.
-//! An entry takes a reading of the clock and a few stores.
+//! **What is noted**: jobs from a worker's queue, the pool's queue or the targeted jobs, but not
+//! those that a join takes back and runs inlined; waits; the time without work, from the first
+//! search in vain on; parking; and each job that came from another worker: stolen, donated or
+//! dealt. An entry takes a reading of the clock and a few stores.
 //!
-//! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch
-//! on whether there is a tracer.
+//! **The fast path of a join has no check.** Elsewhere a pool without a trace pays a branch on
+//! whether there is a tracer.
 
 mod ring;
 
@@ -40,14 +39,14 @@ const _: () = assert!(crate::pool::config::MOST_WORKERS < timeline::MOST_INDEX);
 pub(crate) struct Tracing {
     capacity: usize,
     start: Instant,
-    /// When that was, in microseconds since 1970.
+    /// The time of `start`, in microseconds since 1970.
     origin: Option<u64>,
-    /// What has been read.
+    /// Entries that have been read.
     timeline: Mutex<Timeline>,
 }
 
 impl Tracing {
-    /// Traces with so many entries for each worker.
+    /// Creates a trace with `capacity` entries for each worker.
     pub(crate) fn new(capacity: usize) -> Tracing {
         Tracing {
             capacity,
@@ -57,12 +56,12 @@ impl Tracing {
         }
     }
 
-    /// A tracer for a worker.
+    /// Creates a tracer for a worker.
     pub(crate) fn tracer(&self) -> Tracer {
         Tracer::new(self.capacity, self.start)
     }
 
-    /// What the workers have noted since the last call.
+    /// Returns what the workers have noted since the last call.
     pub(crate) fn take(&self, registry: &Registry) -> Trace {
         let mut timeline = lock(&self.timeline);
         let now = self.start.elapsed().as_nanos() as u64;
@@ -84,20 +83,20 @@ impl Tracing {
     }
 }
 
-/// Notes what a worker does. Any thread may read the ring; the rest is the owner's alone.
+/// Notes what a worker does. Any thread may read the ring; the rest is accessed by the owner only.
 pub(crate) struct Tracer {
     ring: Ring,
     start: Instant,
-    /// How many entries it has written.
+    /// Number of entries that were written.
     written: Cell<u64>,
-    /// How many activities are under way, one inside of another.
+    /// Number of activities under way, one inside of another.
     depth: Cell<u16>,
-    /// Set if it is idle, in its main loop.
+    /// Set while the worker is idle in its main loop.
     idle: Cell<bool>,
 }
 
 impl Tracer {
-    /// The tracer of one worker.
+    /// Creates the tracer of one worker.
     fn new(capacity: usize, start: Instant) -> Tracer {
         Tracer {
             ring: Ring::new(capacity),
@@ -137,10 +136,10 @@ impl Tracer {
     }
 }
 
-/// An activity, until this is dropped.
+/// An activity that ends when this is dropped.
 #[must_use = "it ends when this is dropped"]
 pub(crate) struct Traced<'w> {
-    /// Not there if nothing is traced.
+    /// `None` if nothing is traced.
     worker: Option<&'w Worker>,
     activity: Activity,
 }
@@ -155,7 +154,7 @@ impl Drop for Traced<'_> {
 }
 
 impl Worker {
-    /// The worker begins something.
+    /// Notes that the worker begins an activity.
     #[inline]
     pub(crate) fn traced(&self, activity: Activity) -> Traced<'_> {
         let worker = self.tracer.is_some().then_some(self);
@@ -183,7 +182,8 @@ impl Worker {
         }
     }
 
-    /// The worker, in its main loop, has found nothing to do. It is idle until it begins something.
+    /// Notes that the worker has found nothing to do in its main loop. It is idle until it begins
+    /// an activity.
     #[inline]
     pub(crate) fn trace_idle(&self) {
         let Some(tracer) = &self.tracer else { return };
@@ -192,8 +192,8 @@ impl Worker {
         }
     }
 
-    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job,
-    /// it is idle now.
+    /// Notes that the worker is about to block or sleep, and has left its jobs to others. Unless it
+    /// is inside of a job, it is idle from here on.
     pub(crate) fn trace_resting(&self) {
         if self
             .tracer
@@ -204,18 +204,18 @@ impl Worker {
         }
     }
 
-    /// The worker leaves its main loop.
+    /// Notes that the worker leaves its main loop.
     pub(crate) fn trace_leaving(&self) {
         if let Some(tracer) = &self.tracer {
             tracer.end_idle();
         }
     }
 
-    /// A job has come from another worker.
+    /// Notes that a job has come from another worker.
     #[inline]
     pub(crate) fn trace_move(&self, how: Arrow, from: usize) {
         if let Some(tracer) = &self.tracer {
-            // The thief has touched it just now.
+            // This worker has accessed the other's queue just now, so reading it is cheap.
             let left = self.registry().worker(from).load();
             tracer.note(What::Moved(how, from), left);
         }

@@ -6,13 +6,13 @@
 //!                           ^ head mod length: what lies there may be half overwritten
 //! ```
 //!
-//! **Invariant.** Entry `i` is in slot `i mod length`, and complete, if `i < head` and `i + length
-//! > head`. A writer at work writes entry `head`, over entry `head - length`, before it raises
-//! `head`. So one slot more than the capacity keeps `capacity` entries readable at any time.
+//! **Invariant.** Entry `i` is in slot `i mod length` and complete, if `i < head` and
+//! `i + length > head`. A writer at work writes entry `head`, over entry `head - length`, before it
+//! raises `head`. So one slot more than the capacity keeps `capacity` entries readable at any time.
 //!
 //! **A reader** copies the slots below the `head` that it saw, looks at `head` again, and drops
 //! those that may have been overwritten meanwhile: a seqlock whose sequence number is the writer's
-//! own count. Slots are atomic words, so a copy that is torn is no data race, and is thrown away.
+//! own count. Slots are atomic words, so a torn copy is no data race, and is discarded.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -25,18 +25,18 @@ use locksley_trace::timeline::{Run, Words};
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// The most entries that a ring holds: 256 MiB.
+/// Maximum number of entries of a ring: 256 MiB.
 const MOST: usize = 1 << 24;
 
-/// The ring. Written by one, read by any.
+/// The ring. One thread writes, any thread reads.
 pub(super) struct Ring {
     slots: Box<[[AtomicU64; 2]]>,
-    /// How many entries have been written.
+    /// Number of entries that have been written.
     head: AtomicU64,
 }
 
 impl Ring {
-    /// A ring for so many entries, at least one.
+    /// Creates a ring for `capacity` entries, at least one.
     pub(super) fn new(capacity: usize) -> Ring {
         let slots = capacity.clamp(1, MOST) + 1;
         Ring {
@@ -64,7 +64,7 @@ impl Ring {
         self.head.store(number + 1, Ordering::Release); // [G3]
     }
 
-    /// The entries from this number on that are still there.
+    /// Returns the entries from number `from` on that are still there.
     pub(super) fn read(&self, from: u64) -> Run {
         let head = self.head.load(Ordering::Acquire); // [G3]
         let oldest = |head: u64| (head + 1).saturating_sub(self.length());

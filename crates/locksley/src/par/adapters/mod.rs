@@ -1,4 +1,5 @@
-//! Pools of this crate behind the traits of other crates with parallel iterators.
+//! Implementations, for this crate's pools, of the pool traits of other crates with parallel
+//! iterators.
 
 #[cfg(feature = "orx-parallel")]
 mod orx_parallel;

@@ -1,11 +1,11 @@
 //! `paralight::iter::GenericThreadPool`: its pipelines as loops that split on request.
 //!
-//! A pipeline is a loop over the indices of its source. Each block of the loop is accumulated by
-//! itself, since an accumulator need not be [`Send`], and the caller puts the results of the blocks
-//! together, in order.
+//! A pipeline is a loop over the indices of its source. Each block of the loop has an accumulator
+//! of its own, since an accumulator need not be [`Send`], and the caller combines the results of
+//! the blocks, in order.
 //!
-//! Every index is either processed or cleaned up, also if a pipeline panics: the panic is kept
-//! until all blocks have been seen, and those that come behind it are cleaned up.
+//! Every index is either processed or cleaned up, even if a pipeline panics: the panic is kept
+//! until all blocks were fed, and blocks that are fed after it are cleaned up.
 
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
@@ -63,7 +63,7 @@ unsafe impl GenericThreadPool for &Pool {
     }
 }
 
-/// Runs a pipeline in the pool, and returns what its blocks gave.
+/// Runs a pipeline in the pool, and returns the results of its blocks.
 fn run<O, B, C>(pool: &Pool, len: usize, block: B, cleanup: &C) -> Vec<O>
 where
     O: Send,
@@ -88,7 +88,7 @@ where
 struct Blocks<'c, B, C> {
     block: B,
     cleanup: &'c C,
-    /// Set together with `panic`, and cheaper to look at.
+    /// Set together with `panic`, and cheaper to read.
     panicked: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -142,7 +142,7 @@ struct Indices<'c, C: SourceCleanup> {
 }
 
 impl<C: SourceCleanup> Indices<'_, C> {
-    /// Takes the next index, unless it is beyond the bound.
+    /// Takes the next index, unless it is greater than the bound.
     fn next_up_to(&mut self, bound: usize) -> Option<usize> {
         if self.rest.start > bound {
             return None;
@@ -168,7 +168,7 @@ impl<C: SourceCleanup> Iterator for Indices<'_, C> {
 impl<C: SourceCleanup> Drop for Indices<'_, C> {
     fn drop(&mut self) {
         if C::NEEDS_CLEANUP && !self.rest.is_empty() {
-            // SAFETY: these indices are the block's own, and were not passed on.
+            // SAFETY: these indices belong to the block alone, and were not passed on.
             unsafe { self.cleanup.cleanup_item_range(self.rest.clone()) };
         }
     }

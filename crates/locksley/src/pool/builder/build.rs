@@ -22,8 +22,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be met, or the operating system refuses a thread; then none is
-    /// left behind.
+    /// If the configuration cannot be met, or the operating system refuses a thread. No thread is
+    /// left behind then.
     pub fn build(self) -> Result<Pool, BuildError> {
         let able = if HAS_THREADS {
             self
@@ -34,10 +34,10 @@ impl Builder {
     }
 
     /// Builds the pool with threads that the caller starts. `spawn` gets each worker, in order, and
-    /// has a thread [run](ThreadBuilder::run) it, at once or later. That thread may be scoped, and
-    /// may set up thread-local variables for the tasks.
+    /// arranges for a thread to [run](ThreadBuilder::run) it, at once or later. That thread may be
+    /// scoped, and may set up thread-local variables for the tasks.
     ///
-    /// The pool starts spares itself: where tasks need what the caller sets up, allow
+    /// The pool starts spares itself: if tasks need what the caller sets up, allow
     /// [none](Builder::spares). Ending the pool waits until each worker has been run or dropped.
     ///
     /// ```
@@ -61,8 +61,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As for [`build`](Builder::build), or if `spawn` fails. Then workers that were given out end
-    /// as soon as they are run.
+    /// As for [`build`](Builder::build), or if `spawn` fails. In that case, workers that were given
+    /// out end as soon as they are run.
     pub fn build_with(
         self,
         mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
@@ -70,7 +70,7 @@ impl Builder {
         self.build_by(&mut spawn)
     }
 
-    /// [`build_with`](Builder::build_with), of which there is one copy.
+    /// [`build_with`](Builder::build_with) without generics, so that there is one copy of the code.
     fn build_by(self, spawn: SpawnThread<'_>) -> Result<Pool, BuildError> {
         let mut config = self.config;
         config.workers = match self.workers {

@@ -12,7 +12,7 @@ use locksley_policy::{Balancer, Donor, Mixed, Theta, Victims};
 use crate::pool::config::Config;
 use crate::strategy::{Idle, Strategy, Waiting};
 
-/// Builds a [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder), or by
+/// Builds a [`Pool`](crate::Pool). Created by [`Pool::builder`](crate::Pool::builder), or by
 /// `Builder::default`.
 ///
 /// What a program does not set comes from the environment, and then from the defaults below. These
@@ -85,30 +85,30 @@ impl Builder {
         }
     }
 
-    /// The number of workers, at most [`max_num_workers`](crate::max_num_workers). The default, and
-    /// what 0 means, is what `LOCKSLEY_NUM_THREADS` says, or else the number of CPUs that this
-    /// process may use.
+    /// Sets the number of workers, at most [`max_num_workers`](crate::max_num_workers). The
+    /// default, which 0 stands for, is the value of `LOCKSLEY_NUM_THREADS`, or else the number of
+    /// CPUs that this process may use.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = NonZero::new(workers);
         self
     }
 
-    /// The way of scheduling. The default is what `LOCKSLEY_STRATEGY` names, or else
-    /// [`Strategy::Stealing`]. A name that there is not is reported on standard error, once.
+    /// Sets the scheduling strategy. The default is the one that `LOCKSLEY_STRATEGY` names, or else
+    /// [`Strategy::Stealing`]. An unknown name is reported on standard error, once.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// What a worker does while it waits. The default is [`Waiting::Leapfrog`].
+    /// Sets what a worker does while it waits. The default is [`Waiting::Leapfrog`].
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.config.waiting = waiting;
         self
     }
 
-    /// The most spare workers: threads that take the places of blocked ones. Their indices follow
-    /// those of the workers. The default is as many as workers, and 64 at least; more than 61,439
-    /// are that many. None is started before it is needed.
+    /// Sets the maximum number of spare workers: threads that take the places of blocked ones.
+    /// Their indices follow those of the workers. The default is the number of workers, and at
+    /// least 64; numbers above 61,439 count as that. No spare is started before it is needed.
     ///
     /// With 0, every index is below [`current_num_workers`](crate::current_num_workers), and two
     /// tasks that run at the same time never have the same one. A worker that waits, and finds no
@@ -119,8 +119,8 @@ impl Builder {
         self
     }
 
-    /// Lets a worker take the oldest of its own tasks first instead of the newest. A hint: what a
-    /// join waits for still runs first. [`scope_fifo`](crate::scope_fifo) and
+    /// Lets a worker take the oldest of its own tasks first instead of the newest. A hint: jobs
+    /// that a join waits for still run first. [`scope_fifo`](crate::scope_fifo) and
     /// [`spawn_fifo`](crate::spawn_fifo) do the same for single tasks, at less cost. The default is
     /// `false`.
     pub fn breadth_first(mut self, breadth_first: bool) -> Self {
@@ -131,12 +131,12 @@ impl Builder {
     /// Makes the thread that builds the pool its first worker, with index 0, until the thread ends.
     ///
     /// The pool starts one thread less, and runs no start and exit handlers for this one. The
-    /// thread runs jobs while it waits for something of the pool, or in
-    /// [`yield_now`](crate::yield_now), and not before; so does a pool of this worker alone.
-    /// Dropping the pool on that thread, outside of a task, runs what is left. After that the
-    /// thread is still a worker of the pool: it runs itself what it forks. Where a worker has left,
-    /// a broadcast panics: that is so after the pool, and after the thread. A pool of this worker
-    /// alone refuses all tasks once the thread has ended.
+    /// thread runs jobs only while it waits for something of the pool, or in
+    /// [`yield_now`](crate::yield_now); so a pool of this worker alone makes no progress otherwise.
+    /// Dropping the pool on that thread, outside of a task, runs the jobs that are left. After that
+    /// the thread is still a worker of the pool, and runs what it forks itself. A broadcast panics
+    /// once a worker has left, that is, after the pool or the thread has ended. A pool of this
+    /// worker alone refuses all tasks, with a panic, once the thread has ended.
     ///
     /// ```
     /// std::thread::spawn(|| {
@@ -150,26 +150,27 @@ impl Builder {
         self
     }
 
-    /// How a worker that finds no job goes to sleep. The default is [`Idle::default`].
+    /// Sets how a worker that finds no job goes to sleep. The default is [`Idle::default`].
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
         self
     }
 
-    /// The number of processors for the pool's workers. It decides how long a thread outside of the
-    /// pool spins before it parks. The default is the number of CPUs that this process may use.
+    /// Sets the number of processors for the pool's workers. It decides whether threads spin and
+    /// yield before they park, and how many workers are woken. The default is the number of CPUs
+    /// that this process may use.
     pub fn processors(mut self, processors: usize) -> Self {
         self.config.processors = Some(processors.max(1));
         self
     }
 
-    /// The seed of the random choice of victims. The default is a constant.
+    /// Sets the seed of the random choice of victims. The default is a constant.
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = seed;
         self
     }
 
-    /// Has all loops of the pool split by their length alone, as
+    /// Makes all loops of the pool split by their length alone, as
     /// [`Par::deterministic`](crate::par::Par::deterministic) does for one: sums of floating-point
     /// numbers have the same bits on any number of workers. The default is `false`, unless
     /// `LOCKSLEY_REPRODUCIBLE` is set, to anything but 0.
@@ -178,30 +179,31 @@ impl Builder {
         self
     }
 
-    /// The most jobs that a worker has on its stack because it took each of them while it waited in
-    /// the one before. A worker with so many blocks until one is done, and a spare takes its place.
-    /// So the stack does not grow with the number of tasks. With 0 a worker takes no job while it
-    /// waits, except those of its own scope. The default is 128, which leaves each of them 16 KiB
-    /// of a thread's usual stack of 2 MiB. If no spare is left, a worker goes beyond the limit; the
-    /// statistics count that as `no_spare`.
+    /// Sets the maximum number of jobs that a worker has on its stack because it took each of them
+    /// while it waited in the one before. A worker at this limit takes no further job while it
+    /// waits: it blocks, and a spare takes its place. So the stack does not grow with the number of
+    /// tasks. With 0 a worker takes no job while it waits, except those of its own scope. The
+    /// default is 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB. If no
+    /// spare is left, a worker goes beyond the limit; the statistics count that as `no_spare`.
     pub fn depth_limit(mut self, depth: usize) -> Self {
         self.config.depth_limit = depth;
         self
     }
 
-    /// How an idle worker chooses its victim. The default is [`Victims::NEAREST`] where workers
-    /// are pinned or the machine has several packages, NUMA nodes or last-level caches, and
+    /// Sets how an idle worker chooses its victim. The default is [`Victims::NEAREST`] where
+    /// workers are pinned or the machine has several packages, NUMA nodes or last-level caches, and
     /// [`Victims::Uniform`] where all are equally near.
     ///
-    /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
-    /// what the operating system rarely moves it across counts: last-level caches and wider.
+    /// If workers are not pinned, a worker's place is the CPU that it was last seen on. Then only
+    /// boundaries count that the operating system rarely moves threads across: those of last-level
+    /// caches and wider.
     pub fn victims(mut self, victims: Victims) -> Self {
         self.config.victims = Some(victims);
         self
     }
 
-    /// A choice of victims by the caller, under any strategy. `make` creates the [`Balancer`] of
-    /// each worker, from the worker's index. With probability `theta` a thief asks it for the
+    /// Sets a user-defined choice of victims, under any strategy. `make` creates the [`Balancer`]
+    /// of each worker, from the worker's index. With probability `theta` a thief asks it for the
     /// victim to try first; otherwise it tries a random one. If that victim has nothing, it tries
     /// the others. By default there is none. The [guide](crate::guide::strategies) has an example.
     ///
@@ -222,13 +224,14 @@ impl Builder {
         self
     }
 
-    /// A choice of when and to whom to give by the caller, under the strategy `sharing`: `make`
+    /// Sets a user-defined choice of when and to whom to give, under the strategy `sharing`. `make`
     /// creates the [`Donor`] of each worker, from the worker's index. It replaces the strategy's
     /// heuristic and target. By default there is none. The [guide](crate::guide::strategies) has an
     /// example.
     ///
-    /// A spawned task is offered to whom the donor names, if that worker is idle. A fork is an
-    /// opportunity to give the oldest job that waits. What is offered stays in sight of thieves.
+    /// A spawned task is offered to the worker that the donor names, if that worker is idle. A fork
+    /// is an opportunity to give the oldest job that waits. Thieves can still steal a job that is
+    /// offered.
     ///
     /// A donor that panics, or whose creation panics, is not asked again: its worker offers nothing
     /// from then on. The panic goes to the [panic handler](Builder::panic_handler).

@@ -1,4 +1,4 @@
-//! What the builder is told to observe.
+//! Options of the builder for recordings and traces.
 
 use super::Builder;
 use crate::observe::record::Recorder;
@@ -16,8 +16,8 @@ impl Builder {
     /// own worker, without waiting, and without what the worker runs meanwhile. The structure is
     /// that of the program, whatever the number of workers and the strategy.
     ///
-    /// **What is not**: tasks that are spawned from outside of the pool, or that no recorded strand
-    /// waits for; scopes whose body runs outside of the pool
+    /// **What is not recorded**: tasks that are spawned from outside of the pool, or that no
+    /// recorded strand waits for; scopes whose body runs outside of the pool
     /// ([`Pool::in_place_scope`](crate::Pool::in_place_scope)); and what another pool runs. If a
     /// lock or the operating system keeps a strand waiting, that counts as its work: have no more
     /// workers than processors.

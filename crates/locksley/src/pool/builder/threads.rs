@@ -1,4 +1,4 @@
-//! What the builder is told of the workers' threads, and of panics.
+//! Options of the builder for the workers' threads, and for panics.
 
 use super::Builder;
 use crate::machine::pinning::{self, Pinning};
@@ -6,13 +6,14 @@ use crate::pool::config::Pinner;
 use crate::scheduler::neighbours;
 
 impl Builder {
-    /// The size of the workers' stacks, in bytes. The default is std's: 2 MiB, or `RUST_MIN_STACK`.
+    /// Sets the size of the workers' stacks, in bytes. The default is std's: 2 MiB, or
+    /// `RUST_MIN_STACK`.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
     }
 
-    /// Which CPU each worker is bound to. The default is [`Pinning::None`].
+    /// Sets the CPU that each worker is pinned to. The default is [`Pinning::None`].
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.config.pinner = (pinning != Pinning::None).then_some(Pinner {
             cpus: pinning::pinned_cpus,
@@ -30,26 +31,27 @@ impl Builder {
         self
     }
 
-    /// Runs in each worker's thread when it starts, with the worker's index.
+    /// Sets a function that runs in each worker's thread when it starts, with the worker's index.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start = Some(Box::new(handler));
         self
     }
 
-    /// Runs in each worker's thread before it ends, with the worker's index. It may spawn and wait
-    /// for tasks, but not for a [`broadcast`](crate::broadcast): other workers may have ended.
+    /// Sets a function that runs in each worker's thread before it ends, with the worker's index.
+    /// It may spawn and wait for tasks, but not for a [`broadcast`](crate::broadcast): other
+    /// workers may have ended.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit = Some(Box::new(handler));
         self
     }
 
-    /// Gets the payload of a panic that reaches no caller: of a task without a handle
-    /// ([`spawn_detached`](crate::spawn_detached),
+    /// Sets a function that gets the payload of a panic that reaches no caller: of a task without a
+    /// handle ([`spawn_detached`](crate::spawn_detached),
     /// [`spawn_broadcast`](crate::spawn_broadcast)), of a task whose handle was dropped, of the
-    /// handlers of this builder, or of a balancer.
+    /// handlers of this builder, or of a balancer or donor.
     ///
-    /// By default such a panic of a task prints its message and aborts the process. One of a
-    /// handler or of a balancer prints its message, and the pool goes on.
+    /// Without this function, such a panic of a task prints its message and aborts the process. A
+    /// panic of a handler, a balancer or a donor prints its message, and the pool goes on.
     ///
     /// ```
     /// use std::sync::mpsc;

@@ -1,5 +1,5 @@
-//! How many workers sleep, how many are blocked, how many spares are up: one word, and what may
-//! happen to it.
+//! The numbers of sleeping workers, of blocked workers and of spares that are up: one word, and its
+//! transitions.
 //!
 //! The transitions are pure functions. The pool applies them to one atomic word, so that each sees
 //! all others, in one order; `model` explores them together with the workers' steps.
@@ -14,10 +14,10 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | K1 | every change | AcqRel | itself | a spare that is called up sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
-//! | K2 | looks | Relaxed | - | what follows from one is decided by a change | |
-//! | K3 | a summons begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen`, `a_summons_that_fails_is_not_relied_on` |
-//! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
-//! | K5 | a nap begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
+//! | K2 | reads | Relaxed | - | what follows from a read is decided by a change | |
+//! | K3 | a summons begins, ends, is read | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen`, `a_summons_that_fails_is_not_relied_on` |
+//! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could rely on a worker that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
+//! | K5 | a nap begins, ends, is read | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K8 | a push is about to rely on a napper; a nap ends | Release; AcqRel | each other | the napper must see the cleared call, to restore it | `sleep::models::a_call_that_is_left_to_a_napper_comes_back` |
 //! | K9 | fence between K8, or the sight of a job, and the look for a napper | SeqCst | K6 | the napper that the push relies on could miss that, and pass no barrier; or the job that another worker saw | as K8; the second: none, a relay takes a third thread |
@@ -40,7 +40,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// All workers awake, no spare up, and so many possible.
+    /// Creates the counts of a pool whose workers are all awake, with no spare up and at most
+    /// `most_spares` spares.
     pub(crate) fn new(most_spares: usize) -> Counts {
         Counts {
             most_spares: most_spares.min(MOST) as u16,
@@ -65,23 +66,24 @@ impl Counts {
             | u64::from(self.most_spares) << 48
     }
 
-    /// How many workers are blocked, and how many spares are up.
+    /// Returns the number of blocked workers, and of spares that are up.
     pub(crate) fn blocked_and_spares(self) -> (usize, usize) {
         (self.blocked.into(), self.up.into())
     }
 
-    /// How many workers sleep.
+    /// Returns the number of workers that sleep.
     pub(crate) fn asleep(self) -> usize {
         self.asleep.into()
     }
 
-    /// How many threads of a pool of `size` workers neither sleep nor are blocked.
+    /// Returns the number of threads of a pool of `size` workers that neither sleep nor are
+    /// blocked.
     pub(crate) fn awake(self, size: usize) -> usize {
         let (blocked, up) = self.blocked_and_spares();
         (size + up).saturating_sub(self.asleep() + blocked)
     }
 
-    /// A worker goes to sleep.
+    /// Counts a worker that goes to sleep.
     pub(crate) fn begin_sleep(self) -> Counts {
         Counts {
             asleep: self.asleep + 1,
@@ -89,7 +91,7 @@ impl Counts {
         }
     }
 
-    /// A worker's sleep has ended.
+    /// Counts a worker whose sleep has ended.
     pub(crate) fn end_sleep(self) -> Counts {
         Counts {
             asleep: self.asleep - 1,
@@ -97,7 +99,7 @@ impl Counts {
         }
     }
 
-    /// A worker blocks, if there can be a spare in its place.
+    /// Counts a worker that blocks. Returns `None` if there can be no spare in its place.
     pub(crate) fn begin_block(self) -> Option<Counts> {
         (self.blocked < self.most_spares).then(|| Counts {
             blocked: self.blocked + 1,
@@ -105,7 +107,7 @@ impl Counts {
         })
     }
 
-    /// A worker blocks no longer.
+    /// Counts a worker that ceases to block.
     pub(crate) fn end_block(self) -> Counts {
         Counts {
             blocked: self.blocked - 1,
@@ -118,7 +120,7 @@ impl Counts {
         self.blocked > self.most_spares
     }
 
-    /// Returns `true` if a worker is blocked whose place no spare has taken, and one could.
+    /// Returns `true` if no spare has taken the place of a blocked worker, and one could.
     pub(crate) fn wants_spare(self) -> bool {
         self.up < self.blocked.min(self.most_spares)
     }
@@ -128,12 +130,12 @@ impl Counts {
         self.up > self.blocked
     }
 
-    /// A spare is called up, if one is wanted.
+    /// Counts a spare that is called up. Returns `None` if none is wanted.
     pub(crate) fn call_spare(self) -> Option<Counts> {
         self.wants_spare().then(|| self.raise_spare())
     }
 
-    /// A spare gets up.
+    /// Counts a spare that gets up.
     pub(crate) fn raise_spare(self) -> Counts {
         Counts {
             up: self.up + 1,
@@ -141,7 +143,7 @@ impl Counts {
         }
     }
 
-    /// A spare is no longer up.
+    /// Counts a spare that is put aside.
     pub(crate) fn lower_spare(self) -> Counts {
         Counts {
             up: self.up - 1,
@@ -149,7 +151,7 @@ impl Counts {
         }
     }
 
-    /// No more spares can be had than these, if there could be more so far.
+    /// Lowers the limit of spares to `spares`. Returns `None` if it is not higher than that.
     pub(crate) fn limit_spares(self, spares: usize) -> Option<Counts> {
         let most_spares = spares.min(MOST) as u16;
         (most_spares < self.most_spares).then_some(Counts {
@@ -168,7 +170,8 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct AtomicCounts {
     word: CachePadded<AtomicU64>,
-    /// How many workers were woken to search, and have not got up yet; for a moment, fewer.
+    /// Number of workers that were woken to search, and have not got up yet; for a moment, it may
+    /// be too low.
     summoned: CachePadded<AtomicIsize>,
     naps: CachePadded<Naps>,
 }
@@ -176,15 +179,15 @@ pub(crate) struct AtomicCounts {
 /// Sleepers that will look for work by themselves.
 #[derive(Debug, Default)]
 struct Naps {
-    /// How many there are; for a moment, fewer.
+    /// Number of nappers; for a moment, it may be too low.
     napping: AtomicIsize,
-    /// How many workers in a row were woken for less work than that is worth.
+    /// Number of workers in a row that were woken for less work than a wake-up is worth.
     in_vain: AtomicUsize,
     /// Set if a push has left its job, and cleared its call, since a nap last ended.
     left: AtomicBool,
 }
 
-/// After how many wake-ups in vain a push leaves its job to a worker that naps.
+/// Number of wake-ups in vain after which a push leaves its job to a worker that naps.
 const IN_VAIN: usize = 3;
 
 impl AtomicCounts {
@@ -196,7 +199,7 @@ impl AtomicCounts {
         }
     }
 
-    /// The counts at some moment.
+    /// Returns the counts at some moment.
     pub(crate) fn get(&self) -> Counts {
         Counts::unpack(self.word.load(Ordering::Relaxed)) // [K2]
     }
@@ -228,14 +231,14 @@ impl AtomicCounts {
         fence(Ordering::SeqCst); // [Z4]
     }
 
-    /// Puts the worker with this state to sleep.
+    /// Marks the worker with this state as asleep, and counts it.
     pub(crate) fn begin_sleep(&self, state: &SleepState) {
         self.change(Counts::begin_sleep);
         state.begin();
         fence(Ordering::SeqCst); // [Z4]
     }
 
-    /// Wakes a worker for something else than to look for work. Returns `true` if this call did it.
+    /// Wakes a worker for another reason than to look for work. Returns `true` if this call did it.
     pub(crate) fn wake(&self, state: &SleepState) -> bool {
         self.count_woken(state.wake())
     }
@@ -244,16 +247,16 @@ impl AtomicCounts {
     pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
         let woken = self.count_woken(state.wake_to_search());
         if woken {
-            // Behind the exchange: others rely on it that so many are on their way.
+            // After the exchange: pushers rely on this number of workers being on their way.
             self.summoned.fetch_add(1, Ordering::Relaxed); // [K3]
         }
         woken
     }
 
-    /// How many workers were woken to search, and have not got up yet. For a thread that has pushed
-    /// a job, and passed a fence since.
+    /// Returns the number of workers that were woken to search, and have not got up yet. For a
+    /// thread that has pushed a job, and passed a fence since.
     pub(crate) fn summoned(&self) -> usize {
-        // Below 0 while a sleeper has got up that its waker has not counted yet.
+        // Negative while a sleeper has got up that its waker has not counted yet.
         self.summoned.load(Ordering::Relaxed).max(0) as usize // [K3]
     }
 
@@ -264,7 +267,7 @@ impl AtomicCounts {
         woken
     }
 
-    /// Ends the owner's sleep, unless another has.
+    /// Ends the owner's sleep, unless another thread has.
     pub(crate) fn end_sleep(&self, state: &SleepState) -> GotUp {
         let got_up = state.get_up();
         self.count_woken(got_up.by_itself);
@@ -275,13 +278,13 @@ impl AtomicCounts {
         got_up
     }
 
-    /// A worker that sleeps will look for work by itself soon.
+    /// Counts a sleeper that will look for work by itself soon.
     pub(crate) fn begin_nap(&self) {
         self.naps.napping.fetch_add(1, Ordering::Relaxed); // [K5]
     }
 
-    /// It is about to leave its calls again, and to look. Returns `true` if a push may have relied
-    /// on it: the caller must pass a heavy barrier between the two.
+    /// Counts a napper that is about to leave its calls again, and to look for work. Returns `true`
+    /// if a push may have relied on it: the caller must pass a heavy barrier between the two.
     pub(crate) fn end_nap(&self) -> bool {
         self.naps.napping.fetch_sub(1, Ordering::Relaxed); // [K5]
         fence(Ordering::SeqCst); // [K6]
@@ -300,15 +303,15 @@ impl AtomicCounts {
         mut workers: impl Iterator<Item = (W, &'a SleepState)>,
     ) -> Option<W> {
         let (drafted, _) = workers.find(|(_, state)| state.draft())?;
-        // Behind the exchange: others rely on it that a worker naps.
+        // After the exchange: pushers rely on a worker that naps.
         self.begin_nap();
         Some(drafted)
     }
 
     /// Returns `true` if a worker naps. For a thread that has passed a fence since it pushed, or
-    /// saw, what it would leave to that worker.
+    /// saw, the job that it would leave to that worker.
     pub(crate) fn has_napper(&self) -> bool {
-        // Below 0 while a sleeper has got up whose drafter has not counted it yet.
+        // Negative while a sleeper has got up whose drafter has not counted it yet.
         self.naps.napping.load(Ordering::Relaxed) > 0 // [K5]
     }
 
@@ -336,8 +339,9 @@ impl AtomicCounts {
         self.wakes_in_vain() && !self.has_napper()
     }
 
-    /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more
-    /// than the job seems to be worth. For a thread that has pushed it, and passed a fence since.
+    /// Returns `true` if a job should be left to a worker that naps, because a wake-up costs more
+    /// than the job seems to be worth. For a thread that has pushed the job, and passed a fence
+    /// since.
     pub(crate) fn leaves_to_nap(&self) -> bool {
         self.wakes_in_vain() && self.has_napper()
     }

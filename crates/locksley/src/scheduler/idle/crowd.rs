@@ -1,17 +1,17 @@
-//! When idle threads stop yielding, because other programs want the processors.
+//! Decides when idle threads stop yielding, because other programs want the processors.
 //!
-//! A yield beside a thread that computes takes that thread's time slice, some milliseconds; a
-//! thread that sleeps gets a processor as soon as it is woken. So after a long yield the pool's
-//! threads sleep instead, for a while.
+//! If another thread computes on the same processor, a yield lasts for that thread's time slice,
+//! some milliseconds; a thread that sleeps gets a processor as soon as it is woken. So after a long
+//! yield the pool's threads sleep for a while instead of yielding.
 //!
-//! One long yield may also come from two of the pool's own threads on one processor while another
-//! is free. To sleep once helps there too: the system wakes a thread on a processor that is free,
-//! and yields are short from then on. So the first pause is short, and each long yield doubles it,
-//! until a row of short ones shows that there is room.
+//! A long yield may also come from two of the pool's own threads on one processor while another is
+//! free. Sleeping once helps in that case, too: the system wakes a thread on a free processor, and
+//! yields are short from then on. So the first pause is short, and each long yield doubles it,
+//! until a series of short yields shows that there is room.
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
-/// A yield of so many nanoseconds was taken by a thread that computes.
+/// In nanoseconds: a yield of at least this length gave the processor to a thread that computes.
 const LONG: u64 = 500_000;
 
 /// The first pause, in nanoseconds: long enough for the next step of the same thread to see it.
@@ -20,18 +20,19 @@ const FIRST: u64 = 500_000;
 /// The longest pause, in nanoseconds.
 const LAST: u64 = 128_000_000;
 
-/// So many short yields in a row do not come from a processor on which another thread computes.
+/// Number of short yields in a row after which no other thread is taken to compute on the
+/// processor.
 const ROOM: usize = 64;
 
-/// What the yields of a pool's idle threads have shown. Its words are advice: threads that write
-/// them at once may forget a yield.
+/// What the yields of a pool's idle threads have shown. Its words are hints: if threads write them
+/// at the same time, a yield may be lost.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     /// No thread yields before this time, in nanoseconds.
     until: AtomicU64,
-    /// How long the last pause was; 0 if there is room.
+    /// Length of the last pause; 0 if there is room.
     pause: AtomicU64,
-    /// The short yields in a row since the last long one.
+    /// Number of short yields since the last long one.
     short: AtomicUsize,
 }
 
@@ -44,7 +45,7 @@ impl Crowd {
         }
     }
 
-    /// Returns `true` if an idle thread may yield, and `false` if it had better sleep.
+    /// Returns `true` if an idle thread may yield, and `false` if it should sleep.
     pub(crate) fn may_yield(&self, now: u64) -> bool {
         now >= self.until.load(Ordering::Relaxed)
     }

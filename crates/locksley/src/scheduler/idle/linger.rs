@@ -1,15 +1,16 @@
-//! How long a worker without work goes on looking for it before it sleeps.
+//! How long a worker without work goes on looking for work before it sleeps.
 //!
-//! To wake a worker takes some ten microseconds, during which a burst of short tasks has no help. A
-//! program with short serial phases pays that in every phase. So a worker whose pauses were short
-//! lately, and which was busy for a good part of the time between them, looks for work for as long
-//! as such a pause may last. Any other worker sleeps at once. Hypervisors let processors poll by a
-//! rule of this kind before they halt them.
+//! Waking a worker takes some ten microseconds, during which a burst of short tasks gets no help. A
+//! program with short serial phases pays that in every phase. So a worker whose last pauses were
+//! short, and which was busy for a good part of the time between them, looks for work for as long
+//! as such a pause may last. Any other worker sleeps at once. Hypervisors use a similar rule to
+//! poll before they halt a virtual processor.
 //!
-//! One worker of a pool lingers at a time. The first job that it finds makes it wake others.
+//! Only one worker of a pool lingers at a time. When it finds a job, it wakes others.
 //!
-//! Those whose last job was sent to them linger all, whatever their pauses were: the next broadcast
-//! needs each of them, and to wake them costs its caller more than what they do in it.
+//! In addition, all workers linger whose last job was targeted at them, whatever their pauses were:
+//! the next broadcast needs each of them, and waking them costs its caller more than the
+//! broadcast's jobs.
 
 use std::cell::Cell;
 
@@ -17,30 +18,31 @@ use std::cell::Cell;
 /// worker. Programs whose pauses are longer lose little by a wake-up in each.
 const LONGEST: u64 = 150_000;
 
-/// A pause is worth waiting for if it is at most so many times as long as the work behind it.
+/// A pause is worth waiting for if it is at most this many times as long as the work between
+/// pauses.
 const WORTH: u64 = 4;
 
-/// About what it takes to wake a worker, both sides together, in nanoseconds. Less work than that
-/// is not worth it.
+/// Approximate cost of waking a worker, for both sides together, in nanoseconds. Less work than
+/// that is not worth a wake-up.
 const WAKE_UP: u64 = 30_000;
 
-/// What part of an average a new value makes up.
+/// A new value makes up one part in this many of an average.
 const WEIGHT: u64 = 4;
 
-/// What a worker remembers of its pauses, in nanoseconds. The owner's alone.
+/// What a worker remembers of its pauses, in nanoseconds. Accessed by the owner only.
 #[derive(Debug)]
 pub(crate) struct Linger {
-    /// When it last ran out of work, or found some.
+    /// When the worker last ran out of work, or found some.
     since: Cell<u64>,
-    /// The average length of its pauses. A long one counts as twice the longest.
+    /// The average length of its pauses. None counts as more than twice [`LONGEST`].
     pause: Cell<u64>,
     /// The average time that it was busy between them.
     busy: Cell<u64>,
-    /// Set while it is the worker of its pool that lingers.
+    /// Set while it is the one worker of its pool that lingers.
     pub(crate) lingers: Cell<bool>,
-    /// Set while it does what it was woken for.
+    /// Set while it does the work that it was woken for.
     pub(crate) woken: Cell<bool>,
-    /// Set if its last job was sent to this very worker.
+    /// Set if its last job was targeted at it.
     pub(crate) targeted: Cell<bool>,
 }
 

@@ -1,8 +1,9 @@
-//! Heavy barriers that workers share which go to sleep at about the same time.
+//! Heavy barriers that are shared by workers that go to sleep at about the same time.
 //!
 //! A sleeper leaves its calls, and passes a heavy barrier before its last look for work (`sleep`).
-//! That barrier interrupts every processor of the process, and any barrier does that begins after
-//! the calls: so of many workers that run out of work together one passes it for all.
+//! That barrier interrupts every processor that runs the process. Any barrier that begins after the
+//! calls serves the purpose, so of many workers that run out of work together, one passes it for
+//! all.
 //!
 //! ```text
 //!   sleeper                              a worker that passes the barrier
@@ -12,8 +13,8 @@
 //!   ended > ticket: looks for work
 //! ```
 //!
-//! A barrier with a number above the ticket has begun after the fence. A push whose look for calls
-//! comes behind that barrier sees the sleeper's; any other push was visible when the barrier ended.
+//! A barrier with a number above the ticket has begun after the fence. A push that checks for a
+//! call after that barrier sees the sleeper's; any other push was visible when the barrier ended.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -33,13 +34,13 @@ pub(crate) struct SharedBarrier(CachePadded<Numbers>);
 
 #[derive(Debug)]
 struct Numbers {
-    /// How many barriers have begun.
+    /// Number of barriers that have begun.
     begun: AtomicU64,
-    /// The largest number of one that has ended.
+    /// The largest number of a barrier that has ended.
     ended: AtomicU64,
 }
 
-/// Which barriers had begun at some moment.
+/// Number of barriers that had begun at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket(u64);
 

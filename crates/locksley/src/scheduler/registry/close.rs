@@ -1,4 +1,4 @@
-//! How a pool ends.
+//! Closing a pool.
 
 use super::Registry;
 use crate::pool::thread_builder;
@@ -13,7 +13,8 @@ impl Registry {
         self.outside_tasks.spawn_shared();
     }
 
-    /// A start handler is over, or will not run, that counted as a task from outside.
+    /// Called when a start handler, which was counted as a task from outside, is done or will not
+    /// run.
     pub(crate) fn start_handler_done(&self) {
         self.outside_tasks.finish_shared();
         if self.closed() {
@@ -21,8 +22,8 @@ impl Registry {
         }
     }
 
-    /// A task of a pool that closes is done. A worker that has a main loop sees there whether it
-    /// was the last one, and wakes the others before it leaves; an adopted thread does so here.
+    /// Called when a task of a closing pool is done. A worker with a main loop checks there whether
+    /// it was the last task, and wakes the others before it leaves; an adopted thread does so here.
     #[cold]
     #[inline(never)]
     pub(crate) fn task_done_while_closing(&self, worker: &Worker) {
@@ -45,15 +46,16 @@ impl Registry {
         })
     }
 
-    /// Counts a user of the pool as gone. If the last one leaves tasks behind, which happens if no
-    /// thread ever ran the pool's workers, their handles still refer to the pool: it is not freed.
+    /// Counts a user of the pool as gone. If the last user leaves tasks behind, which happens if no
+    /// thread ever ran the pool's workers, the tasks' handles still refer to the pool, so it is not
+    /// freed.
     pub(crate) fn user_leaves(&self) {
         if self.roll.remove_user() && !self.has_no_tasks() {
             std::mem::forget(self.shared());
         }
     }
 
-    /// Lets the workers finish what was spawned and end, and waits for nothing.
+    /// Lets the workers finish all spawned tasks and end, without waiting for them.
     pub(crate) fn end(&self) {
         if self.is_orphaned() {
             return;
@@ -62,9 +64,10 @@ impl Registry {
         self.wake_all();
     }
 
-    /// Returns `true` if a worker may have left already. For one that is about to deal a job to it.
+    /// Returns `true` if a worker may have left already. For a worker that is about to deal a job
+    /// to it.
     pub(crate) fn may_have_left(&self) -> bool {
-        // Against a worker that has seen no task outstanding: this one's was counted before.
+        // Pairs with a worker that has seen no outstanding task: the caller's was counted before.
         fence(Ordering::SeqCst);
         self.is_closing()
     }
@@ -74,7 +77,7 @@ impl Registry {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Lets the workers finish what was spawned, and waits for them to end.
+    /// Lets the workers finish all spawned tasks, and waits for them to end.
     pub(crate) fn close(&self) {
         if self.is_orphaned() {
             // There are no threads to wait for.
@@ -82,23 +85,24 @@ impl Registry {
         }
         self.end();
         match Worker::current() {
-            // A task of its own drops the pool: the threads end by themselves. An adopted thread
-            // that is in no task may have to run what was spawned, for want of others.
+            // One of the pool's own tasks drops it: the threads end by themselves. An adopted
+            // thread outside of any task may have to run the spawned tasks, if there is no other
+            // worker.
             Some(worker) if worker.is_in(self) => {
                 let adopted = thread_builder::is_adopted_by(self) && worker.task_stack.depth() == 0;
                 if !adopted {
                     return;
                 }
-                // It also runs what is targeted at it, until all others have left: they may wait
-                // for that.
+                // It also runs jobs that are targeted at it, until all others have left: they may
+                // wait for those.
                 let (has_ended, or_unpark) = (
                     || self.closed() && self.roll.is_empty(),
                     || self.closed() && self.roll.is_empty_or_unpark(),
                 );
                 worker.serve_until(None, &has_ended, &or_unpark, &|| None);
             }
-            // A worker of another pool runs what is targeted at it, and a spare takes its place: a
-            // task of this pool may wait for that one.
+            // A worker of another pool runs jobs that are targeted at it, and a spare takes its
+            // place: a task of this pool may wait for that pool.
             Some(worker) => {
                 let (is_empty, or_unpark) =
                     (|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());

@@ -1,4 +1,4 @@
-//! How a pool's threads start, and what they do.
+//! How a pool's threads start, and the main loop of a worker.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,24 +12,24 @@ use crate::pool::thread_builder::{self, Report, Reports, SpawnThread, ThreadBuil
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
 
-/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how
-/// many processors there are.
+/// Number of rounds of its main loop after which a worker checks whether it is time to count the
+/// processors again.
 const LOOKS: u32 = 64;
 
 impl Registry {
-    /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
+    /// Passes each worker to `spawn`, which starts its thread. On failure no thread is left.
     pub(crate) fn start(self: &Arc<Self>, spawn: SpawnThread<'_>) -> Result<(), BuildError> {
         let adopts = self.config.use_current_thread;
         if adopts && Worker::current().is_some() {
             return Err(BuildError::AlreadyWorker);
         }
         let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
-        // If `spawn` panics, those that have been started end too.
+        // If `spawn` panics, the threads that have been started end too.
         let unwinding = EndOnDrop(self);
         for index in usize::from(adopts)..self.size {
             let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
-                // Threads that the caller has not started yet end as soon as they do.
+                // Threads that the caller has yet to start end as soon as they start.
                 self.end();
                 self.join_threads();
                 return Err(BuildError::Thread {
@@ -54,7 +54,7 @@ impl Registry {
         let guard = AbortOnUnwind;
         let spare = worker.index() >= self.size;
         let mut idle = 0;
-        // A job may have forked the process: what it left behind belongs to frames that are gone.
+        // A job may have forked the process: the jobs that are left belong to frames that are gone.
         let mut rounds = 0_u32;
         let mut token = Token::of(self.jobserver.filter(|_| !spare));
         let mut hold = None;
@@ -120,7 +120,7 @@ impl Registry {
                         token.put_back();
                         self.sleep(worker, || self.closed())
                     }
-                    // It looks around anew, and its pause goes on.
+                    // It searches again, and its pause goes on.
                     idle = 1;
                 }
             }
@@ -129,7 +129,7 @@ impl Registry {
         std::mem::forget(guard);
     }
 
-    /// A worker has something to do.
+    /// Called when a worker has something to do.
     #[inline]
     fn end_pause(&self, worker: &Worker, idle: &mut u32) {
         if *idle > 0 {
@@ -139,8 +139,8 @@ impl Registry {
         }
     }
 
-    /// Returns `true` if an idle worker looks for work once more, after it gave its processor away,
-    /// instead of going to sleep.
+    /// Returns `true` if an idle worker should look for work once more instead of going to sleep.
+    /// If so, it has yielded.
     fn lingers(&self, worker: &Worker) -> bool {
         let linger = &worker.linger;
         let worthwhile = linger.is_worthwhile(self.now()) && self.has_processors();
@@ -151,7 +151,8 @@ impl Registry {
         false
     }
 
-    /// Returns `true` if this is the one worker of the pool that lingers, from now on at the latest.
+    /// Returns `true` if this is the one worker of the pool that lingers. Makes it that worker if
+    /// there is none.
     fn is_lingerer(&self, worker: &Worker) -> bool {
         let lingers = &worker.linger.lingers;
         lingers.set(lingers.get() || !self.lingering.swap(true, Ordering::Relaxed));
@@ -164,21 +165,21 @@ impl Registry {
         }
     }
 
-    /// Looks how many processors there are for the workers, once a second.
+    /// Counts the processors for the workers, once a second.
     fn look_at_processors(&self) {
         if self.config.processors.is_none() && self.config.pinned_cpus.is_empty() {
             self.share.look(self.now(), processors_now);
         }
     }
 
-    /// How many workers look for work without a pause.
+    /// Returns the number of workers that look for work without a pause.
     pub(crate) fn active(&self) -> usize {
         self.share.active().min(self.size)
     }
 
-    /// A worker for which there is no processor, or no job of make's, sleeps before it looks for
-    /// work. Not if it has work of its own, or something was sent to it. Returns `true` if it had
-    /// better not look for work yet either.
+    /// Makes a worker for which there is no processor, or no job token of make, sleep before it
+    /// looks for work; not if it has jobs of its own or targeted jobs. Returns `true` if it should
+    /// not look for work after that either.
     #[cold]
     fn hold_back(&self, worker: &Worker, hold: &mut Option<Hold>) -> bool {
         let is_idle = worker.seems_empty() && !worker.has_received();
@@ -199,8 +200,9 @@ impl Registry {
         false
     }
 
-    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare
-    /// in its place, which costs more than a yield that takes long.
+    /// Performs one step of a waiter that idles. Returns `true` if it is time to sleep. It yields
+    /// even if yields take long, because a waiter that sleeps needs a spare in its place, which
+    /// costs more.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
         let give_way = || {
             thread::yield_now();
@@ -209,8 +211,8 @@ impl Registry {
         self.rest_until(idle, || false, give_way)
     }
 
-    /// One step of idling, cut short as soon as the worker has been served. To look at what is its
-    /// own at every pause disturbs no other worker, as searching more often would.
+    /// Performs one step of idling, cut short as soon as the worker is `served`. To check that at
+    /// every pause disturbs no other worker, whereas to search more often would.
     fn rest_until(
         &self,
         idle: &mut u32,
@@ -237,8 +239,8 @@ impl Registry {
         self.size > self.processors && self.counts.get().awake(self.size) > self.processors
     }
 
-    /// Lets another thread have the processor for a moment. Returns `false` if the caller had
-    /// better sleep.
+    /// Yields the processor. Returns `false`, and does not yield, if the caller should sleep
+    /// instead.
     pub(crate) fn give_way(&self) -> bool {
         let began = self.now();
         let may_yield = self.crowd.may_yield(began);
@@ -265,7 +267,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Ends a pool whose building was broken off.
+/// Ends a pool whose construction was broken off by a panic.
 struct EndOnDrop<'r>(&'r Registry);
 
 impl Drop for EndOnDrop<'_> {

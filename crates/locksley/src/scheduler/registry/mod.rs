@@ -1,4 +1,5 @@
-//! What the workers of a pool share: their places, the injector, who sleeps, who waits.
+//! State that the workers of a pool share: the worker slots, the injector, and the counts of
+//! sleeping and blocked workers.
 
 mod close;
 mod main_loop;
@@ -41,23 +42,23 @@ pub(crate) struct Registry {
     me: Weak<Registry>,
     /// The number of the process that built the pool.
     generation: usize,
-    /// The workers, and behind them the spares.
-    /// A place gets its worker when it is first taken.
+    /// The slots of the workers, and after them those of the spares. The worker of a slot is
+    /// created on first use.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
-    /// Who sleeps, who is blocked, and which spares are up.
+    /// Numbers of sleeping and blocked workers, and of spares that are up.
     counts: AtomicCounts,
-    /// How many processors there are for its workers.
+    /// Number of processors for the pool's workers.
     processors: usize,
-    /// How many workers have a processor, while that changes.
+    /// Number of workers that have a processor, which may change.
     share: Share,
-    /// The make that runs this program, if it limits how many jobs there are.
+    /// The jobserver of the make that runs this program, if it limits the number of jobs.
     jobserver: Option<&'static Jobserver>,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
     broadcasting: Mutex<Reach>,
-    /// The highest number of places ever taken.
+    /// Number of slots that have ever been used.
     taken: AtomicUsize,
     /// Memory for spawned jobs that its workers do not keep themselves.
     pub(crate) depot: Depot,
@@ -69,20 +70,20 @@ pub(crate) struct Registry {
     sleepers_barrier: SharedBarrier,
     /// Set while a worker lingers.
     lingering: AtomicBool,
-    /// Whether its idle threads may yield.
+    /// Decides whether idle threads may yield.
     crowd: Crowd,
-    /// When the pool was made.
+    /// When the pool was created.
     start: Instant,
     /// Threads that the pool has started itself.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
-    /// Who has not left yet.
+    /// The threads that have not left yet.
     pub(crate) roll: Roll,
-    /// What threads outside of the pool did to it.
+    /// Counters of threads outside of the pool.
     outside: Counters,
 }
 
-// SAFETY: of another thread's worker only atomics, locks and things that are set before the
-// threads start are touched; the owner's fields only by the thread that is the worker.
+// SAFETY: of another thread's worker, only atomics, locks and fields that are set before the
+// threads start are accessed; owner-only fields are accessed only by the worker's own thread.
 unsafe impl Send for Registry {}
 // SAFETY: as above.
 unsafe impl Sync for Registry {}
@@ -90,7 +91,7 @@ unsafe impl Sync for Registry {}
 /// Which workers a broadcast reaches.
 pub(crate) enum Reach {
     All,
-    /// One has left for good.
+    /// A worker has left for good.
     NotAll,
 }
 
@@ -138,7 +139,7 @@ impl Registry {
         registry
     }
 
-    /// Makes the worker of a place that is about to be taken.
+    /// Creates the worker of slot `index` on first use.
     pub(super) fn init_worker(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
             let worker = Worker::new(index, &self.config);
@@ -147,12 +148,12 @@ impl Registry {
         })
     }
 
-    /// The workers of these places, which have been taken.
+    /// Returns the workers of these slots, which must be in use.
     pub(super) fn workers_in(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
         places.map(|index| self.worker(index))
     }
 
-    /// Another owner of this registry.
+    /// Returns another `Arc` of this registry.
     pub(crate) fn shared(&self) -> Arc<Registry> {
         self.me
             .upgrade()
@@ -173,8 +174,8 @@ impl Registry {
         }
     }
 
-    /// Panics if no thread is left that could run a task of this pool, and it is not `done`. That
-    /// is asked last: the thread that ran it may have left just now.
+    /// Panics if no thread is left that could run a task of this pool, and the task is not `done`.
+    /// `done` is called last, because the thread that ran the task may have left just now.
     pub(crate) fn check_users(&self, done: impl FnOnce() -> bool) {
         self.check_process();
         if self.roll.has_no_users() && !done() {
@@ -182,8 +183,8 @@ impl Registry {
         }
     }
 
-    /// Begins a broadcast: until this is dropped, no other one is delivered. Panics if a worker has
-    /// left the pool for good, so that nothing reaches it.
+    /// Begins a broadcast. No other one is delivered until the guard is dropped. Panics if a worker
+    /// has left the pool for good, so that no broadcast can reach it.
     pub(crate) fn begin_broadcast(&self) -> MutexGuard<'_, Reach> {
         self.check_process();
         let reach = lock(&self.broadcasting);
@@ -194,8 +195,8 @@ impl Registry {
         reach
     }
 
-    /// The worker leaves for good: no broadcast begins after this. Returns `false` if one was
-    /// delivered before, which the worker has not run yet.
+    /// Ends all broadcasts, because the worker leaves for good. Returns `false`, and ends none, if
+    /// the worker has yet to run one that was delivered before.
     pub(crate) fn end_broadcasts(&self, worker: &Worker) -> bool {
         let mut reach = lock(&self.broadcasting);
         let ends = worker.targeted_jobs.is_empty();
@@ -215,7 +216,7 @@ impl Registry {
     /// Notes that the adopted thread ends. Jobs that it has are left to others.
     pub(crate) fn adopted_ends(&self, worker: &Worker) {
         if self.is_orphaned() {
-            // A lock may be held by a thread that this process does not have.
+            // A thread that does not exist in this process may hold a lock.
             return;
         }
         while !self.end_broadcasts(worker) {
@@ -227,7 +228,7 @@ impl Registry {
         }
     }
 
-    /// The time since the pool was made, in nanoseconds.
+    /// Returns the time since the pool was created, in nanoseconds.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -237,45 +238,45 @@ impl Registry {
         self.processors > 1
     }
 
-    /// How many workers the pool has, without spares.
+    /// Returns the number of workers, without spares.
     #[inline]
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many spares there may be.
+    /// Returns the maximum number of spares.
     #[inline]
     pub(crate) fn spares(&self) -> usize {
         self.places.len() - self.size
     }
 
-    /// How many places there are, spares included.
+    /// Returns the number of slots, spares included.
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// How many places have ever been taken, spares included.
+    /// Returns the number of slots that have ever been used, spares included.
     pub(crate) fn workers(&self) -> usize {
         self.taken.load(Ordering::Acquire)
     }
 
-    /// The worker with this index, if it is there yet.
+    /// Returns the worker with this index, if it has been created.
     pub(crate) fn try_worker(&self, index: usize) -> Option<&Worker> {
         Some(self.places.get(index)?.get()?)
     }
 
-    /// A worker, for what others may do with it.
+    /// Returns the worker with this index, for access to what is not owner-only.
     pub(crate) fn worker(&self, index: usize) -> &Worker {
         let worker = self.places[index].get();
-        worker.expect("only places that were taken are asked for")
+        worker.expect("the slot is in use")
     }
 
     pub(crate) fn unpark(&self, index: usize) {
         self.worker(index).unpark();
     }
 
-    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or
-    /// [`UNKNOWN_OWNER`].
+    /// Unparks the worker that waits for a job. `owner` is the index of the worker that made the
+    /// job, or [`UNKNOWN_OWNER`].
     pub(crate) fn unpark_waiter(&self, owner: usize, job: GroupId) {
         if owner != UNKNOWN_OWNER {
             return self.unpark(owner);
@@ -298,7 +299,7 @@ impl Registry {
         }
     }
 
-    /// What has been counted so far.
+    /// Returns what has been counted so far.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn stats(&self) -> locksley_trace::stats::Stats {
         if let Some(worker) = Worker::current_in(self) {
@@ -309,7 +310,7 @@ impl Registry {
         locksley_trace::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
-    /// What the workers have noted since the last call, if that is traced.
+    /// Returns what the workers have noted since the last call, if they are traced.
     pub(crate) fn take_trace(&self) -> Trace {
         match &self.config.tracing {
             Some(tracing) => tracing.take(self),
@@ -317,13 +318,13 @@ impl Registry {
         }
     }
 
-    /// What was recorded since the last call.
+    /// Returns what was recorded since the last call.
     pub(crate) fn take_recording(&self) -> Option<Recording> {
         self.config.recorder.as_ref()?.take()
     }
 
-    /// Returns `true` if a waiter may take any job: by the rule, or because no spare can take its
-    /// place.
+    /// Returns `true` if a waiter may take any job, by the pool's [`Waiting`] or because there are
+    /// no spares.
     pub(crate) fn takes_any(&self) -> bool {
         self.spares() == 0 && !self.blocks_alone()
     }
@@ -380,12 +381,12 @@ fn refuse_deserted() -> ! {
 #[cold]
 #[inline(never)]
 fn refuse_unused() -> ! {
-    panic!("locksley: the pool has ended, and no thread of it was there to run this task")
+    panic!("locksley: the pool has ended without a thread to run this task")
 }
 
-/// How many processors there are: those that the workers are pinned to, or as many as the affinity
-/// mask has, if it is known. The quota is not asked for, which takes two dozen system calls: a pool
-/// that is not told its size has no more workers than it allows.
+/// Returns the number of processors: those that the workers are pinned to, or those in the affinity
+/// mask, if it is known. The quota is not read, which would take two dozen system calls: the
+/// default number of workers does not exceed it.
 fn processors(config: &Config) -> usize {
     if !config.pinned_cpus.is_empty() {
         let distinct: BTreeSet<_> = config.pinned_cpus.iter().collect();

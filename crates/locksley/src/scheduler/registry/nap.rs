@@ -1,10 +1,10 @@
 //! Naps: sleeps that end by themselves, after which the sleeper looks for work.
 //!
 //! A worker naps before it sleeps for long. And while as many workers are awake as there are
-//! processors, one of those that sleep is the *napper*: a push leaves its job to it instead of
-//! waking a worker that would have to share a processor. If the napper sees jobs that stay where
-//! they are, their owners are held up, and it wakes as many workers as there are jobs. What moves
-//! is in good hands; it takes part in that only after a while.
+//! processors, one of the sleepers is the *napper*: a push leaves its job to it instead of waking a
+//! worker that would have to share a processor. If the napper sees a queue with jobs that does not
+//! change, the queue's owner is held up, and the napper wakes as many workers as there are jobs. If
+//! all queues change, their owners make progress, and the napper takes jobs only after a while.
 
 use std::thread;
 use std::time::Duration;
@@ -16,25 +16,28 @@ use crate::observe::stats::Event;
 use crate::scheduler::idle::shared_barrier::Ticket;
 use crate::scheduler::worker::Worker;
 
-/// How long a worker naps when all it can see is private work.
+/// The usual length of a nap.
 const NAP: Duration = Duration::from_micros(500);
 
-/// The same while pushes leave their jobs to workers that nap, and how often a worker does so then.
+/// Length and number of a worker's naps while wake-ups are in vain, and pushes leave their jobs to
+/// it.
 const SHORT_NAP: Duration = Duration::from_micros(250);
 const SHORT_NAPS: u32 = 12;
 
-/// The first nap of a worker that was drafted. Each one is twice as long as the one before, up to
-/// the last, after which it takes part in whatever there is. Together they last 12 ms: tasks that
-/// wait for what is left to the napper by spinning may use up all processors meanwhile.
+/// The first nap of a drafted worker. Each of the following [`DOUBLINGS`] naps is twice as long as
+/// the one before; after the last, the worker takes any job. Together they last 12 ms. They must
+/// end, because tasks that spin until a job is done that was left to the napper may use up all
+/// processors meanwhile.
 const FIRST_NAP: Duration = Duration::from_micros(100);
 const DOUBLINGS: u32 = 6;
 
-/// How many jobs each queue of a pool has, the pool's own first, and how many of them are public.
+/// For each queue of a pool, the pool's own first, the number of jobs and how many of them are
+/// public.
 #[derive(PartialEq)]
 struct Sight(Vec<(usize, usize)>);
 
 impl Sight {
-    /// How many jobs there are.
+    /// Returns the number of jobs in all queues.
     fn jobs(&self) -> usize {
         self.0.iter().map(|&(jobs, _)| jobs).sum()
     }
@@ -60,8 +63,9 @@ impl Registry {
         counts.asleep() > 0 && counts.awake(self.size) >= self.processors
     }
 
-    /// Returns `true` if no worker need be woken for a job, because one naps that will see it, or
-    /// was drafted to. It restores the call that the pusher of the job has cleared.
+    /// Returns `true` if no worker need be woken for a job, because a napper will see it; drafts a
+    /// napper if there is none. The napper restores the call that the pusher of the job has
+    /// cleared.
     pub(crate) fn leaves_to_napper(&self) -> bool {
         if !self.is_saturated() {
             return false;
@@ -71,13 +75,13 @@ impl Registry {
     }
 
     /// Returns `true` if a job, which its pusher may as well run itself, is left to a worker that
-    /// naps because wake-ups were in vain lately. The pusher's call must stand. For a thread that
-    /// has passed a fence since it pushed the job.
+    /// naps, because the last wake-ups were in vain. The pusher must renew its call. For a thread
+    /// that has passed a fence since it pushed the job.
     pub(crate) fn leaves_to_nap(&self) -> bool {
         self.counts.leaves_to_nap()
     }
 
-    /// Makes a worker that sleeps a napper. Returns `false` if none sleeps.
+    /// Drafts a sleeping worker as a napper. Returns `false` if none sleeps.
     #[cold]
     fn draft_napper(&self) -> bool {
         let workers = self.workers_in(0..self.workers());
@@ -90,24 +94,25 @@ impl Registry {
         drafted.is_some()
     }
 
-    /// Ends a nap of the calling worker, or that it was drafted for one, and restores the calls that
-    /// pushes have cleared because they relied on it. Returns `true` if it may have missed a push
-    /// that saw no call, and must pass a heavy barrier before it looks.
+    /// Ends a nap or a draft of the calling worker, and restores the calls that pushes have cleared
+    /// because they relied on it. Returns `true` if the worker may have missed a push that saw no
+    /// call, and must pass a heavy barrier before it looks for work.
     fn end_nap(&self) -> bool {
         let left = self.counts.end_nap();
         self.leave_calls() || left
     }
 
-    /// The same for a worker that gets up, and looks then.
+    /// [`end_nap`](Registry::end_nap) for a worker that gets up, and then looks for work.
     pub(super) fn end_nap_to_get_up(&self) {
         if self.end_nap() && !self.sleepers_barrier.pass() {
-            // What it may have missed, another one sees that sleeps for no longer than a nap.
+            // The worker that this wakes sleeps no longer than a nap, and sees what the caller may
+            // have missed.
             self.wake_one();
         }
     }
 
-    /// Parks the calling worker for so long, or until `awake`. Returns `true` if it was for so
-    /// long.
+    /// Parks the calling worker for `length`, or until `awake`. Returns `true` if the time has
+    /// passed.
     fn park_for(&self, length: Duration, awake: &dyn Fn() -> bool) -> bool {
         let until = self.now() + length.as_nanos() as u64;
         while !awake() {
@@ -120,9 +125,9 @@ impl Registry {
         false
     }
 
-    /// Parks the calling worker, which has just begun to sleep and called so many workers, for a
-    /// while, and looks for work after that. Returns `Some(false)` if there is none, and `None` if
-    /// that is not known, or it was woken.
+    /// Parks the calling worker for a while, and looks for work after that. The worker has just
+    /// begun to sleep, and has called the first `called` workers. Returns `Some(false)` if there is
+    /// no work, and `None` if that is not known or the worker was woken.
     pub(super) fn nap_first(&self, called: usize, awake: &dyn Fn() -> bool) -> Option<bool> {
         let ticket = self.sleepers_barrier.ticket();
         let (length, mut naps) = if self.counts.needs_napper() {
@@ -144,7 +149,8 @@ impl Registry {
         None
     }
 
-    /// Naps for a worker that was drafted. Returns as [`nap_first`](Registry::nap_first) does.
+    /// Takes the naps of a worker that was drafted. Returns the same as
+    /// [`nap_first`](Registry::nap_first).
     pub(super) fn nap_drafted(&self, awake: &dyn Fn() -> bool) -> Option<bool> {
         let mut before = self.sight();
         for doubling in 0..=DOUBLINGS {
@@ -155,7 +161,7 @@ impl Registry {
             let sight = self.sight();
             if sight.is_stuck(&before) {
                 self.end_nap_to_get_up();
-                // The caller still counts as asleep, and may be one of them.
+                // The caller still counts as asleep, and may be among those that it wakes.
                 let jobs = 0..sight.jobs();
                 jobs.take_while(|_| self.wake_sleeper()).for_each(drop);
                 return Some(true);
@@ -165,8 +171,9 @@ impl Registry {
         self.look_for_good(None)
     }
 
-    /// Ends a nap, and looks for work. No push is missed: one that is not seen wakes the caller.
-    /// `called` tells when all workers were called, and how many there were, if that is so.
+    /// Ends a nap, and looks for work. No push is missed: one that the caller does not see wakes
+    /// it. `called` tells when the caller has called all workers, and how many there were; `None`
+    /// if it has not.
     fn look_for_good(&self, called: Option<(Ticket, usize)>) -> Option<bool> {
         let must_pass = self.end_nap();
         let is_ordered = |(ticket, workers)| {
@@ -179,8 +186,8 @@ impl Registry {
         }
     }
 
-    /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy;
-    /// or what is not in sight is not known.
+    /// Sleeps for a moment if `needed`: the work in sight should be left to another worker, which
+    /// is busy.
     pub(super) fn nap(&self, worker: &Worker, needed: bool) {
         if needed {
             self.nap_for(worker, NAP);

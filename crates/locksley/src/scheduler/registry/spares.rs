@@ -1,15 +1,16 @@
 //! Blocking, and the spares that take a blocked worker's place.
 //!
-//! A pool has as many spare places as workers, or 64. A worker that is about to block in a wait
-//! counts itself as blocked, but only while fewer are blocked than there can be spares. While more
-//! are blocked than spares are up, a push calls up a spare. A spare that has finished a job and
-//! finds more spares up than workers blocked, or no work, sleeps again. So at most as many threads
-//! look for work as the pool has workers, and a waiter that resumes does not wait for its spare.
+//! By default a pool has as many slots for spares as workers, and at least 64. A worker that is
+//! about to block in a wait counts itself as blocked, but only while fewer workers are blocked than
+//! there can be spares. While more workers are blocked than spares are up, a push calls up a spare.
+//! A spare that has finished a job and finds more spares up than workers blocked, or no work, is
+//! put aside. So at most as many threads look for work as the pool has workers, and a waiter that
+//! resumes does not wait for its spare.
 //!
-//! **No finite program stands still for want of threads.** Of all threads at least as many as the
-//! pool has workers are not blocked: a worker that would be one blocked too many does not block,
-//! but takes any work that there is (`wait`). If the system refuses a spare's thread, the limit
-//! falls to the spares that there are, and all waiters wake to look at it again.
+//! **No finite program deadlocks for want of threads.** At least as many threads as the pool has
+//! workers are not blocked: a worker that would exceed that limit does not block, but takes any
+//! work (`wait`). If the system refuses a spare's thread, the limit falls to the number of existing
+//! spares, and all waiters wake to check it again.
 
 use std::thread;
 
@@ -27,9 +28,9 @@ use crate::task::job::catch;
 /// For how long a worker blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
-    /// It looks again soon, so that it may miss a push.
+    /// It looks for work again soon, so it may miss a push.
     Briefly,
-    /// It may miss nothing.
+    /// It must not miss a push.
     Indefinitely,
 }
 
@@ -43,7 +44,7 @@ impl Drop for Blocked<'_> {
 }
 
 impl Registry {
-    /// How many workers are counted as blocked, and how many spares are awake.
+    /// Returns the number of workers that are counted as blocked, and of spares that are awake.
     pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
         self.counts.get().blocked_and_spares()
     }
@@ -60,8 +61,8 @@ impl Registry {
         (!self.lacks_spares()).then_some(blocked)
     }
 
-    /// Has a worker or a spare run what is in sight, and leaves calls for what is not. For a worker
-    /// that is counted as blocked, before it parks.
+    /// Wakes a worker or a spare if there is work in sight, and leaves calls for later pushes. For
+    /// a worker that is counted as blocked, before it parks.
     pub(crate) fn look_for_blocked(&self, block: Block) {
         let work = match block {
             Block::Briefly => self.call_and_look(),
@@ -72,8 +73,8 @@ impl Registry {
         }
     }
 
-    /// Returns `true` if more workers are blocked than there can be spares: they must look after
-    /// themselves.
+    /// Returns `true` if more workers are blocked than there can be spares: then waiters take any
+    /// work themselves.
     pub(crate) fn lacks_spares(&self) -> bool {
         self.counts.get().lacks_spares()
     }
@@ -85,7 +86,7 @@ impl Registry {
         }
     }
 
-    /// Wakes a spare that is put aside, or starts a new one. One is counted as up already.
+    /// Wakes a spare that is put aside, or starts a new one. The spare is counted as up already.
     #[cold]
     fn wake_spare(&self) {
         self.count(Event::Spare);
@@ -99,7 +100,8 @@ impl Registry {
         }
     }
 
-    /// No further spare can be had: workers that count on one must look after themselves.
+    /// Lowers the limit of spares to those that exist, and wakes the workers that count on a
+    /// further one.
     #[cold]
     fn limit_spares(&self) {
         let started = self.workers() - self.size;
@@ -117,8 +119,8 @@ impl Registry {
     }
 
     fn start_spare(&self) -> bool {
-        // Not under the lock: what makes a donor or a balancer may panic, and the user's handler
-        // may use the pool.
+        // Not under the lock: user code that creates a donor or a balancer may panic, and the panic
+        // handler may use the pool.
         let next = self.workers();
         if next < self.places.len() {
             self.init_worker(next);
@@ -128,11 +130,12 @@ impl Registry {
         if index >= self.places.len() || self.closed() {
             return false;
         }
-        // It has not heard the calls made so far, so it takes it that there were some.
+        // It has missed the calls that were left so far, so it starts with one.
         self.init_worker(index).deque.call();
         // Before it starts: a thief that sees what it pushed must know of its queue.
         self.taken.store(index + 1, Ordering::Release);
-        // The user's function for names may panic; no unwinding may leave a frame with a job in it.
+        // The user's function for names may panic; unwinding must not leave a frame that holds a
+        // job.
         let started = catch(|| ThreadBuilder::new(self.shared(), index, None).start());
         if let Ok(Ok(handle)) = started {
             threads.push(handle);
@@ -146,12 +149,12 @@ impl Registry {
         false
     }
 
-    /// A spare waits until it is called up again.
+    /// Puts a spare aside until it is called up again.
     pub(super) fn put_aside(&self, worker: &Worker) {
         worker.expose_jobs();
         worker.sleep.begin_spare();
         self.counts.lower_spare();
-        // A push that came before that has not called it up.
+        // A push before that has not called it up.
         if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
             self.call_spare();
         }
@@ -159,7 +162,7 @@ impl Registry {
         worker.publish_counts();
         let _parked = worker.traced(Activity::Parked);
         if self.is_closing() {
-            // Against the worker that ends the last task, as for one that goes to sleep.
+            // Pairs with the worker that ends the last task, as for a worker that goes to sleep.
             let _ = barrier::heavy();
         }
         while worker.sleep.is_spare() {
@@ -171,16 +174,16 @@ impl Registry {
         }
     }
 
-    /// Ends a spare's sleep, unless another thread does, and counts it as awake.
+    /// Raises a spare that is put aside, unless another thread does, and counts it as up.
     pub(super) fn raise_spare(&self, worker: &Worker) {
         if !worker.sleep.is_spare() {
             return;
         }
-        // Before it can be up: it may be put aside again at once.
+        // Counted before it can be up, since it may be put aside again at once.
         self.counts.change(Counts::raise_spare);
         if !worker.sleep.end_spare() {
             self.counts.change(Counts::lower_spare);
-            // Another thread may have taken the count for that of a spare that is up, and called
+            // Another thread may have taken the count for that of a spare that is up, and called up
             // none.
             self.call_spare();
         }

@@ -14,11 +14,12 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
 
-/// Pauses between a sleeper's calls and its look for work: longer than a store takes to be seen.
+/// Number of pauses between a sleeper's calls and its look for work: longer than a store takes to
+/// become visible.
 const SETTLE: u32 = 16;
 
 impl Registry {
-    /// Hands a job to the pool.
+    /// Pushes a job to the pool's queue, and wakes a worker.
     pub(crate) fn inject(&self, queued: QueuedJob) {
         self.check_process();
         self.count(Event::Handed);
@@ -28,23 +29,23 @@ impl Registry {
         self.wake_one();
     }
 
-    /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
+    /// Targets a job at one worker, which runs it when its current job is done, or while it waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
         self.check_process();
         let worker = self.worker(index);
         worker.targeted_jobs.push(QueuedJob { job, owner: index });
-        // Against `sleep`, which looks for mail after its heavy barrier.
+        // Pairs with `sleep`, which looks for targeted jobs after it has begun.
         fence(Ordering::SeqCst);
         self.counts.wake(&worker.sleep);
         worker.unpark();
     }
 
-    /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
-    /// like to be woken.
+    /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if there are more
+    /// workers or spares to wake.
     ///
-    /// Not while enough workers that were woken before are on their way: each of them wakes another
-    /// if there is more work than it takes. So few are woken for nothing, and yet, where there are
-    /// processors for them, the number of those that are up grows by half each time.
+    /// Wakes none while enough workers that were woken before are on their way: each of them wakes
+    /// another if there is more work than it takes. So few workers are woken in vain, and yet, as
+    /// long as there are processors, the number of those that are awake grows by half each time.
     pub(crate) fn wake_one(&self) -> bool {
         if self.has_enough_summoned() {
             return self.counts.get().wants_work();
@@ -68,8 +69,8 @@ impl Registry {
         chosen.is_some()
     }
 
-    /// Returns `true` if so many workers that were woken have not got up yet that no more are
-    /// woken.
+    /// Returns `true` if no more workers should be woken, because enough of those that were woken
+    /// have not got up yet.
     pub(crate) fn has_enough_summoned(&self) -> bool {
         let summoned = self.counts.summoned();
         if summoned == 0 {
@@ -79,18 +80,18 @@ impl Registry {
         summoned >= (awake.min(self.processors) / 2).max(1)
     }
 
-    /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt; no other if
-    /// that is `dedicated` to it.
+    /// [`wake_one`](Registry::wake_one), but prefers the worker that a job was `dealt_to`. Wakes no
+    /// other if the job is `dedicated` to it.
     pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>, dedicated: bool) -> bool {
         match dealt_to {
-            // Woken to search, so that it passes it on if it has something else to do.
+            // Woken to search, so that it wakes another one if it has something else to do.
             Some(index) if self.wake_near(index) || dedicated => self.counts.get().wants_work(),
             _ => self.wake_one(),
         }
     }
 
-    /// Wakes a certain worker for which there is work. Returns `true` if it slept, and this call
-    /// woke it.
+    /// Wakes the worker with this index, for which there is work. Returns `true` if it slept, and
+    /// this call woke it.
     pub(crate) fn wake_near(&self, index: usize) -> bool {
         if index >= self.size {
             return false;
@@ -112,15 +113,16 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Leaves a call at every worker, so that its next push wakes a sleeper. Returns `true` if one
-    /// was not called already.
+    /// Leaves a call at every worker, so that its next push wakes a sleeper. Returns `true` if a
+    /// worker had none.
     pub(super) fn leave_calls(&self) -> bool {
         let workers = self.workers_in(0..self.workers());
         let left = workers.map(|worker| leave_call(&worker.deque));
         left.fold(false, |any, left| any | left)
     }
 
-    /// Leaves a call at every worker, and looks whether there is work. A push whose store is on its way just then may be missed.
+    /// Leaves a call at every worker, and returns `true` if there is work in sight. May miss a push
+    /// whose store is not visible yet.
     pub(super) fn call_and_look(&self) -> bool {
         self.leave_calls();
         for _ in 0..SETTLE {
@@ -129,27 +131,27 @@ impl Registry {
         self.work_in_sight()
     }
 
-    /// The same, and no push is missed. Returns `None` if the barrier was refused, so that one may
-    /// be.
+    /// [`call_and_look`](Registry::call_and_look) with a heavy barrier, so that no push is missed.
+    /// Returns `None` if the barrier was refused, so that a push may be missed.
     pub(super) fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
             self.leave_calls();
             let ordered = self.sleepers_barrier.pass();
-            // A spare that starts after the barrier takes itself to be called.
+            // A spare that starts after the barrier starts with a call.
             if self.workers() == count {
                 return ordered.then(|| self.work_in_sight());
             }
         }
     }
 
-    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`;
-    /// the thread that makes it so unparks the worker.
+    /// Puts an idle worker to sleep until it is woken or `ready`, unless there is work after all.
+    /// The thread that makes `ready` return `true` unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         self.sleep_until(worker, &ready);
     }
 
-    /// [`sleep`](Registry::sleep), of which there is one copy.
+    /// [`sleep`](Registry::sleep) without generics, so that there is one copy of the code.
     fn sleep_until(&self, worker: &Worker, ready: &dyn Fn() -> bool) {
         worker.close_to_offers();
         let summoned = worker.summoned.take();
@@ -158,7 +160,7 @@ impl Registry {
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || worker.has_received() || awake() {
             self.end_sleep(worker);
-            // What is in sight may be what it was woken for, and a pusher rely on it to wake
+            // The work in sight may be what it was woken for, and a pusher may rely on it to wake
             // others.
             worker.summoned.set(true);
             self.nap(worker, worker.was_refused());
@@ -171,7 +173,7 @@ impl Registry {
         worker.publish_counts();
         neighbours::look_around(self, worker);
         let parked = worker.traced(Activity::Parked);
-        // Where the barrier is refused, the naps were all.
+        // If the barrier is refused, it sleeps no longer than its naps.
         let mut work = self.nap_first(called, &awake);
         while work == Some(false) && !worker.has_received() {
             while worker.sleep.is_asleep() && !worker.sleep.is_drafted() && !ready() {
@@ -203,8 +205,8 @@ impl Registry {
         }
     }
 
-    /// A worker that was woken to search, and has not done so since, has something to do: if there
-    /// is work in sight, another one is woken in its place.
+    /// Called when a worker has something to do. If it was woken to search, and has not done so
+    /// since, wakes another one in its place if there is work in sight.
     #[inline]
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
@@ -221,7 +223,7 @@ impl Registry {
         }
     }
 
-    /// Notes whether it was worth its price that a worker was woken.
+    /// Notes whether a wake-up was worth its price.
     pub(super) fn note_search(&self, worth_it: bool) {
         self.counts.note_search(worth_it);
     }
@@ -229,7 +231,7 @@ impl Registry {
     #[cold]
     #[inline(never)]
     fn wake_another(&self) {
-        // What the caller was woken for is in sight behind it, unless it was taken.
+        // After it, the caller sees the job that it was woken for, unless it was taken.
         fence(Ordering::Acquire); // [Z6]
         if self.work_in_sight() && !self.leaves_to_napper() {
             self.wake_one();
@@ -237,7 +239,7 @@ impl Registry {
     }
 
     pub(super) fn wake_all(&self) {
-        // Against `sleep`, which looks whether the pool closes after its heavy barrier.
+        // Pairs with `sleep`, which checks whether the pool closes after it has begun.
         fence(Ordering::SeqCst);
         for worker in self.workers_in(0..self.workers()) {
             if worker.index() < self.size {

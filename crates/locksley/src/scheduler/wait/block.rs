@@ -1,5 +1,5 @@
-//! Waiting for what the pool does not know: a worker blocks, and a spare takes its place; or it
-//! serves others.
+//! Waiting for events outside of the pool: a worker blocks and a spare takes its place, or it runs
+//! other jobs meanwhile.
 
 use std::thread;
 use std::time::Duration;
@@ -32,15 +32,15 @@ impl Worker {
     }
 
     /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it
-    /// returns `false`, the thread that makes it so unparks this one.
+    /// returns `false`, the thread that later makes it `true` unparks this one.
     ///
-    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are
-    /// targeted at it; or, where no spare can, it takes what work there is.
+    /// A spare takes the worker's place, and the worker runs only jobs that are targeted at it. If
+    /// no spare can take its place, it takes any work.
     pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
         self.wait_for_any(&ready, &ready_asleep);
     }
 
-    /// [`wait_until`](Worker::wait_until), of which there is one copy.
+    /// [`wait_until`](Worker::wait_until) without generics, so that there is one copy of the code.
     fn wait_for_any(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
         if self.registry().blocks_alone() {
             return self.block_until(ready, ready_asleep, &|| None);
@@ -49,8 +49,8 @@ impl Worker {
         self.serve_until(blocks, ready, ready_asleep, &|| None);
     }
 
-    /// Waits until another pool has ended. Without spares the worker runs what comes into its own
-    /// pool meanwhile: a task of the pool that ends may wait for that.
+    /// Waits until another pool has ended. With `Waiting::Own`, the worker runs jobs from its own
+    /// pool's queue meanwhile: a task of the pool that ends may wait for them.
     pub(crate) fn wait_for_pool(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
         if self.registry().blocks_alone() {
             let came_in = || self.registry().injector.pop();
@@ -59,8 +59,8 @@ impl Worker {
         self.wait_for_any(ready, ready_asleep);
     }
 
-    /// Waits in a pool without spares whose waiters take no strangers' work: runs what is targeted
-    /// at this worker and what `own` finds, and sleeps otherwise.
+    /// Waits in a pool with `Waiting::Own`, which has no spares and whose waiters take no unrelated
+    /// work: runs jobs that are targeted at this worker or that `own` finds, and sleeps otherwise.
     #[inline(never)]
     fn block_until(
         &self,
@@ -80,8 +80,8 @@ impl Worker {
                 self.help(queued);
                 (idle, sleeps) = (0, Sleeps::default());
             } else if registry.rest(&mut idle) {
-                // What it has spawned must not wait for it: a waiter may look for it in the pool's
-                // queue.
+                // Tasks that it has spawned must not wait for it: in the pool's queue their waiters
+                // find them.
                 while let Some(spawned) = self.pop_of(GroupId::NONE) {
                     registry.inject(spawned);
                 }
@@ -93,8 +93,8 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`,
-    /// or something is targeted at this worker.
+    /// Sleeps until it is unparked, or for a while, without a spare in its place. Does not sleep if
+    /// `ready`, or if a job is targeted at this worker.
     pub(super) fn nap_alone(&self, sleeps: &mut Sleeps, ready: &dyn Fn() -> bool) {
         self.counters.count(Event::Park);
         let _parked = self.traced(Activity::Parked);
@@ -103,9 +103,9 @@ impl Worker {
         }
     }
 
-    /// Waits in a pool with spares, or whose waiters take any work. Only if it `blocks` may a spare
-    /// take the worker's place. `own` finds jobs that the waiter may run, and is asked again now and
-    /// then by one that blocks briefly.
+    /// Waits in a pool with spares, or whose waiters take any work. A spare may take the worker's
+    /// place only if `blocks` is set. `own` finds jobs that the waiter may run; a waiter that
+    /// blocks briefly asks it again now and then.
     pub(crate) fn serve_until(
         &self,
         blocks: Option<Block>,
@@ -140,7 +140,8 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Returns `true` if a job is targeted at this worker, which is no longer blocked then.
+    /// Returns `true` if a job is targeted at this worker. In that case the worker ceases to be
+    /// blocked.
     pub(super) fn has_targeted(&self, blocked: &mut Option<Blocked<'_>>) -> bool {
         let targeted = !self.targeted_jobs.is_empty();
         if targeted {
@@ -149,11 +150,11 @@ impl Worker {
         targeted
     }
 
-    /// Parks the worker once, with a spare in its place, for so long if it blocks briefly. Returns
-    /// `false` if no spare can take it.
+    /// Parks the worker once, with a spare in its place; for at most `length` if it blocks briefly.
+    /// Returns `false` if no spare can take its place.
     ///
-    /// It stays counted as blocked while it looks what has come of that. So the job for which many
-    /// such waiters look does not lack a worker, however much they search.
+    /// The worker stays counted as blocked while it looks for jobs afterwards. So however much many
+    /// such waiters search, there is a worker to run the job that they look for.
     pub(super) fn block<'w>(
         &'w self,
         blocked: &mut Option<Blocked<'w>>,
@@ -169,7 +170,7 @@ impl Worker {
             self.expose_jobs();
             *blocked = registry.begin_block(block);
         } else if block == Block::Briefly {
-            // What has been dealt to it meanwhile, and what the last look has missed.
+            // Jobs that have been dealt to it meanwhile, and pushes that the last look has missed.
             self.expose_jobs();
             registry.look_for_blocked(block);
         }
@@ -188,10 +189,10 @@ impl Worker {
         true
     }
 
-    /// Runs something that blocks this worker, with a spare in its place if there is one.
+    /// Runs a closure that blocks this worker, with a spare in its place if there is one.
     pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
         if self.is_blocked() {
-            // A spare has its place already.
+            // A spare has taken its place already.
             return block();
         }
         let _pause = record::pause(self);

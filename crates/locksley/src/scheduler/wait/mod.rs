@@ -1,21 +1,21 @@
-//! Waiting that runs only what it waits for.
+//! Waiting workers, which run only what they wait for.
 //!
 //! A worker whose job was stolen leapfrogs: it steals from a worker that executes a job of the
-//! group that it waits for, or of a group which such a worker waits for in turn. What it takes
-//! was forked inside the awaited job, so it descends from it. Three facts make that hold:
+//! awaited group, or of a group that such a worker waits for in turn. What it takes was forked
+//! inside the awaited job, so it descends from that job. This rests on three facts:
 //!
 //! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
 //!   of that worker; its queue holds nothing but what was spawned since.
-//! - A worker that waits for something else, a scope or a handle, may have jobs of joins further
-//!   out in its queue. What it runs meanwhile it runs apart, and no worker leapfrogs through it
+//! - A worker that waits for something else, a scope or a handle, may have jobs of enclosing joins
+//!   in its queue. What it runs meanwhile it marks as foreign, and no worker leapfrogs through it
 //!   until that is over.
 //! - So the forked jobs in the queue of a worker through which others leapfrog all descend from the
-//!   job that it stole last. Spawned jobs may belong to a scope further out; a waiter that catches
-//!   one of those hands it to the pool's queue, where the scope's own waiter looks too.
+//!   job that it stole last. Spawned jobs may belong to an enclosing scope; a waiter that steals
+//!   one of those puts it into the pool's queue, where the scope's own waiter looks too.
 //!
-//! Whether the victim was still inside the group when the job was stolen, and whether those who
-//! led to the group still waited for it, is checked afterwards (`task_stack`); if not, the job goes to
-//! the pool's queue likewise.
+//! After the steal the thief checks whether the victim was still inside the group, and whether the
+//! workers that led to the group still waited for it (`task_stack`). If not, the job goes to the
+//! pool's queue, too.
 
 mod block;
 mod search;
@@ -36,15 +36,14 @@ use crate::scheduler::worker::Worker;
 use crate::task::job::GroupId;
 use crate::task::latch::{Awaited, Latch};
 
-/// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
-/// to wake it takes several times as long, so a short task gains much, and a long one loses little.
+/// How long a thread outside of the pool spins on a latch before it yields. Parking and waking it
+/// takes several times as long, so a short task gains much, and a long one loses little.
 const GLANCE: Duration = Duration::from_micros(3);
 
-/// How long it goes on looking before it parks, and gives its processor to any thread that wants
-/// it.
+/// How long that thread spins and yields before it parks.
 const PATIENCE: Duration = Duration::from_micros(25);
 
-/// Blocks a thread that is no worker until a latch of this pool is set.
+/// Blocks a thread that is not a worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
     if !latch.probe() {
         registry.check_process();
@@ -63,7 +62,7 @@ impl Worker {
     /// Waits for a join's job, and helps meanwhile.
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
-        // A thief that stole it in error may have left it in the pool's queue.
+        // A thief that stole the job in error may have put it into the pool's queue.
         self.wait_with(latch, group, |_| self.registry().injector.pop_forked(group));
     }
 
@@ -81,14 +80,15 @@ impl Worker {
     }
 
     /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
-    /// worker that the worker has dealt it to.
+    /// worker that it was dealt to.
     pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
         self.pop_of(group)
             .or_else(|| self.registry().injector.pop_scoped(group))
             .or_else(|| self.take_back(group))
     }
 
-    /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
+    /// Waits until `awaited` is over. `own` finds jobs that the waiter must run itself if no other
+    /// worker does.
     pub(crate) fn wait_with(
         &self,
         awaited: &impl Awaited,
@@ -121,7 +121,7 @@ impl Worker {
                 blocked = None;
                 self.help(queued);
                 (idle, sleeps) = (0, Sleeps::default());
-            // Nothing may go to the pool's queue that it waits for.
+            // If this puts jobs into the pool's queue, the awaited one may be among them.
             } else if registry.rest(&mut idle) && !self.expose_jobs() {
                 match awaited.latch() {
                     Some(latch) if registry.blocks_alone() => {
@@ -156,11 +156,11 @@ impl Worker {
             }
         });
         let Some(stranger) = next else { return true };
-        // Asked once: it may become so at any moment.
+        // Checked once, since the answer may change at any moment.
         if !awaited.is_over() {
             self.help(stranger);
         } else if stranger.owner == self.index() {
-            // It lay below them all. A join may be about to take it back.
+            // It was below the group's jobs. An enclosing join may expect to take it back.
             self.put_back(stranger.job);
         } else {
             self.registry().inject(stranger);
@@ -178,8 +178,8 @@ impl Worker {
         if self.block(blocked, Block::Briefly, sleeps.block(), ready) {
             return sleeps.count_long();
         }
-        // No spare can take its place, so it takes any work rather than stand still. One that is
-        // deep gives others the time to do so first.
+        // No spare can take its place, so it takes any work rather than stop. A worker at the depth
+        // limit gives others the time to do so first.
         if self.is_deep() && !ready() {
             registry.pass_on_summons(self);
             thread::park_timeout(LOOK_AGAIN);
@@ -198,8 +198,8 @@ impl Worker {
         self.depth() >= self.registry().config.depth_limit
     }
 
-    /// Returns `true` if it takes jobs in any order, so that it need not sort its queue for those
-    /// that it must run itself.
+    /// Returns `true` if the worker takes jobs in any order, and need not search its queue for
+    /// those that it must run itself.
     fn takes_next(&self) -> bool {
         let registry = self.registry();
         registry.takes_any() && !registry.leapfrogs() && !self.is_deep()

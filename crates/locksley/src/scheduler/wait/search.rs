@@ -1,5 +1,5 @@
-//! Where a waiter looks for something that it may run: at workers that run what it waits for, in all
-//! queues, and in another pool.
+//! Where a waiter looks for jobs that it may run: at workers that run what it waits for, in all
+//! queues, and, if it waits for another pool, among the jobs that this pool waits for.
 
 use std::mem;
 
@@ -32,8 +32,8 @@ impl Worker {
         }
     }
 
-    /// `runner` is the worker that runs what is waited for, if it is known: then no other is looked
-    /// at.
+    /// Steals a job that descends from `group`. `runner` is the worker that runs the awaited job,
+    /// if it is known: then no other worker is searched for it.
     fn leapfrog(&self, runner: Option<usize>, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         self.begin_search();
@@ -57,7 +57,7 @@ impl Worker {
         None
     }
 
-    /// Steals from a worker if it is executing a job of the group of this number.
+    /// Steals from `victim` if it is executing a job of the group with this index.
     fn steal_descendant(
         &self,
         victim: usize,
@@ -84,15 +84,15 @@ impl Worker {
         None
     }
 
-    /// Takes a spawned job of a group out of another worker's queues, if it is among the oldest
-    /// jobs of one, `most` of each. Jobs that are in the way go to the pool's queue.
+    /// Takes a spawned job of a group out of the queues of other workers, if it is among the `most`
+    /// oldest jobs of one of them. Older jobs that are in the way go to the pool's queue.
     ///
-    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller
-    /// holds. No worker that leapfrogs finds it there, and spares that look for work take what is
-    /// around it, and stop likewise.
+    /// The job may be among jobs that cannot be finished, for example because they want a lock that
+    /// the caller holds. No worker that leapfrogs finds it there, and spares that look for work
+    /// take the jobs around it, and block on the same lock.
     ///
-    /// Of a worker that has begun or ended something since the last such look (`versions`), it takes
-    /// a handful at most: that one gets on with what it has.
+    /// From a worker that has begun or ended a job since the last such search (`versions`), it
+    /// takes a handful at most, because that worker makes progress.
     #[cold]
     pub(super) fn gather(
         &self,
@@ -131,8 +131,8 @@ impl Worker {
         })
     }
 
-    /// Keeps a job that was taken out of a queue if it is the first of this group, and gives any
-    /// other to the pool.
+    /// Keeps a job that was taken out of a queue if it is the first of this group, and puts any
+    /// other into the pool's queue.
     fn keep_or_inject(&self, queued: QueuedJob, group: GroupId, found: &mut Option<QueuedJob>) {
         if found.is_none() && queued.is_spawned_in(group) {
             *found = Some(queued);
@@ -141,7 +141,8 @@ impl Worker {
         }
     }
 
-    /// Takes a job of this pool that a worker of another one waits for inside of a group there.
+    /// Takes a job from this pool's queue that a worker of the pool `abroad` waits for, inside of
+    /// the group that this worker waits for there.
     pub(super) fn handed_back(&self, abroad: &Registry, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if registry.injector.is_empty() {

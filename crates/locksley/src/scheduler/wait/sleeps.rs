@@ -1,27 +1,27 @@
-//! How long a waiter sleeps that finds nothing to do, and where it looks after that. Pure.
+//! How long a waiter sleeps if it finds nothing to do, and where it looks after that. Pure.
 
 use std::time::Duration;
 
 use crate::strategy::local_queue::HANDFUL;
 
-/// How long a blocked waiter sleeps before it looks again. Where every spare is blocked too, a task
-/// of its own may lie in the pool's queue, and no other worker be free to run it.
+/// How long a blocked waiter sleeps before it looks again. If every spare is blocked too, one of
+/// its own tasks may be in the pool's queue, with no other worker free to run it.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// How long it sleeps after many looks in vain.
+/// How long a blocked waiter sleeps after many looks in vain.
 pub(crate) const LOOK_RARELY: Duration = Duration::from_millis(160);
 
-/// How long a waiter without a spare sleeps at first where there is nothing for it to do; then
-/// twice as long each time, up to [`LOOK_AGAIN`]. What it waits for unparks it, but a thief that
-/// makes new work for it does not.
+/// The first sleep of a waiter without a spare. Each further one is twice as long, up to
+/// [`LOOK_AGAIN`]. The end of the wait unparks the waiter, but a thief that forks new work for it
+/// does not.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 
 /// The sleeps of a waiter since it last had something to do.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sleeps {
-    /// Those in which no other worker took its place.
+    /// Number of sleeps in which no other worker took its place.
     naps: u32,
-    /// Those of [`LOOK_AGAIN`] and more.
+    /// Number of sleeps of [`LOOK_AGAIN`] or more.
     long: u32,
 }
 
@@ -41,14 +41,15 @@ impl Sleeps {
         (LOOK_AGAIN * (1 << self.long.min(4))).min(LOOK_RARELY)
     }
 
-    /// It has slept for long.
+    /// Counts a sleep of [`LOOK_AGAIN`] or more.
     pub(super) fn count_long(&mut self) {
         self.long = self.long.saturating_add(1);
     }
 
-    /// Where to look after that. Everywhere ever more thoroughly: most waits end by themselves, and
-    /// what lies in other workers' queues is in good hands there. But a task behind any number of
-    /// others is reached soon. A waiter without a spare sleeps more often, so it looks more rarely.
+    /// Returns where to look after the last sleep. Searches of all queues become more thorough each
+    /// time: most waits end without them, since the owners run the jobs in their queues, but a task
+    /// behind any number of others is reached soon. A waiter without a spare sleeps more often, so
+    /// it searches all queues after fewer of its sleeps.
     pub(super) fn look(&self) -> Look {
         let alone = self.naps > 0;
         if self.long == 0 || alone && !self.long.is_power_of_two() && self.long % 16 > 0 {
@@ -62,10 +63,10 @@ impl Sleeps {
 /// Where a waiter looks for its own jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// In its own queues, and in the pool's.
+    /// In its own queues and the pool's.
     Nearby,
-    /// Among the oldest jobs of other workers' queues too, so many of each: it has slept, and
-    /// nothing came of that.
+    /// Also among the oldest jobs of other workers' queues, `most` of each, because it has slept in
+    /// vain.
     Everywhere { most: usize },
 }
 

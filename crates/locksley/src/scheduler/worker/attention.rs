@@ -1,4 +1,4 @@
-//! Requests that a worker answers, and calls that it leaves at itself.
+//! How a worker answers requests of thieves and calls of sleepers.
 
 use std::cell::Cell;
 
@@ -8,29 +8,31 @@ use super::Worker;
 use crate::scheduler::idle::sleep::take_call;
 use crate::sync::Ordering;
 
-/// For how many spawned jobs after a request a worker keeps half of all public. Thieves that ask
-/// once mostly come again, and a task that spawns others spawns many.
+/// Number of spawned jobs after a request for which a worker keeps half of its jobs public. A thief
+/// that has asked once mostly comes again, and a task that spawns others spawns many.
 const GENEROUS: u32 = 64;
 
-/// How many jobs a worker makes public before it looks what came of that.
+/// Number of jobs that a worker makes public before it checks how many of them were stolen.
 const SAMPLE: u64 = 64;
 
-/// Whether a worker makes spawned jobs public before it is asked for them. The owner's alone.
+/// Decides whether a worker makes spawned jobs public before a thief asks for them. Accessed by the
+/// owner only.
 ///
-/// It does for a while after a request, unless it had to take back most of the last ones: its tasks
-/// are so short that it is done with them before a thief is there.
+/// It does so for a while after a request, unless it took back most of the last public jobs: then
+/// its tasks are so short that it is done with them before a thief arrives.
 #[derive(Default)]
 pub(super) struct Generosity {
-    /// For how many more spawned jobs.
+    /// Number of further spawned jobs that are made public unasked.
     left: Cell<u32>,
-    /// How many jobs had been made public and stolen when it last looked.
+    /// Numbers of jobs that had been made public, and stolen, at the last check.
     seen: Cell<(u64, u64)>,
     /// Set if most of them were taken back.
     in_vain: Cell<bool>,
 }
 
 impl Generosity {
-    /// A thief has asked. So far that many jobs have been made public, and that many stolen.
+    /// Called when a thief has asked. `exposed` jobs have been made public so far, and `stolen`
+    /// jobs stolen.
     fn renew(&self, exposed: u64, stolen: u64) {
         let (exposed_before, stolen_before) = self.seen.get();
         let shown = exposed.wrapping_sub(exposed_before);
@@ -52,11 +54,11 @@ impl Generosity {
 }
 
 impl Worker {
-    /// Sends the next fork the slow way, because what the worker runs is recorded: see `record`.
+    /// Sends the next fork the slow way, because the worker is recorded: see `record`.
     ///
     /// A job that is stolen before the worker has seen the call would not be recorded. So all jobs
-    /// are public while a strand runs, and no thief forces the worker to show what it has just
-    /// pushed.
+    /// are public while a strand runs, and no thief forces the worker to expose a job that it has
+    /// just pushed.
     pub(crate) fn seal(&self) {
         self.sealed.store(true, Ordering::Relaxed);
         // SAFETY: only the owner's thread has a `&Worker`. A force that is under way is cancelled.
@@ -64,22 +66,23 @@ impl Worker {
         self.deque.call();
     }
 
-    /// What the worker runs is not recorded any more.
+    /// Ends the effect of [`seal`](Worker::seal): the worker is not recorded any more.
     pub(crate) fn unseal(&self) {
         self.sealed.store(false, Ordering::Relaxed);
     }
 
-    /// Wakes a sleeping worker if one wants work. After a push to the strategy's queue.
+    /// Wakes a sleeping worker if one has left a call. For use after a push to the strategy's
+    /// queue.
     #[inline(always)]
     pub(crate) fn notify_push(&self) {
         barrier::light(); // [Z3]
-        // Whatever is in its own queues: the job may have gone to another worker's.
+        // Even if its own queues are empty: the job may have gone to another worker's.
         if self.deque.is_called() {
             self.attend();
         }
     }
 
-    /// Answers a request, if one stands and there is something to answer it with.
+    /// Answers a request, if there is one, and if the worker has jobs.
     #[inline(always)]
     pub(crate) fn poll_requests(&self) {
         if self.deque.is_called() && !self.seems_empty() {
@@ -87,13 +90,13 @@ impl Worker {
         }
     }
 
-    /// Returns `true` if a job should be public for a worker that will be woken. One that is on its
-    /// way asks when it is there, should it come in time at all.
+    /// Returns `true` if a job should be made public for a worker that will be woken. A worker that
+    /// is on its way already asks when it arrives, should it come in time at all.
     fn shows_unasked(&self) -> bool {
         !self.generosity.in_vain.get() || !self.registry().has_enough_summoned()
     }
 
-    /// A request stands, or the deque must make room: exposes jobs, and wakes a sleeping worker.
+    /// Answers a request, or makes room in the deque: exposes jobs, and wakes a sleeping worker.
     #[cold]
     #[inline(never)]
     pub(crate) fn attend(&self) {
@@ -107,7 +110,8 @@ impl Worker {
             let (exposed, stolen) = unsafe { (self.deque.exposed(), self.deque.stolen()) };
             self.generosity.renew(exposed, stolen);
         }
-        // What is not in this deque, this worker may not get round to.
+        // Jobs in other queues are not left to a napper, because this worker may never run them
+        // itself.
         let may_leave = self.has_deque_alone();
         let to_napper = may_leave && self.registry().leaves_to_napper();
         let left = to_napper || may_leave && self.registry().leaves_to_nap();
@@ -141,7 +145,7 @@ impl Worker {
         if wants_call {
             self.count_down();
         }
-        // The call of those that sleep longer stays, or the napper restores it.
+        // The call stays for workers that are still asleep, or the napper restores it.
         let more_sleep =
             !to_napper && (left || self.registry().wake_one_for(dealt_to, is_dedicated));
         if more_sleep || wants_call || self.is_recorded() {

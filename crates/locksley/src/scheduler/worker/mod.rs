@@ -35,14 +35,14 @@ use crate::task::job::JobRef;
 use crate::task::outstanding::TaskCounts;
 
 thread_local! {
-    /// The worker that this thread is, if it is one.
+    /// The worker of this thread, if it has one.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
 /// One of a pool's workers, as its tasks see it.
 ///
-/// A task that is handed its worker can fork with [`Worker::join`] without asking the thread which
-/// worker it is: the cheapest fork there is.
+/// A task that gets its worker as an argument can fork with [`Worker::join`], without a lookup of
+/// the thread's worker: the cheapest fork there is.
 ///
 /// ```
 /// use locksley::{Pool, Worker};
@@ -59,65 +59,67 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
 /// ```
 pub struct Worker {
-    /// What the worker has forked, and, unless the strategy has a queue for them, spawned. Its
-    /// request is how others ask for the worker's attention.
+    /// Jobs that the worker has forked and, unless the strategy has a queue for them, spawned.
+    /// Other workers set its request flag to get the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
-    /// What a strategy has besides. The owner's alone.
+    /// The strategy's own queue, if it has one. Accessed by the owner only.
     local_queue: UnsafeCell<Option<Box<dyn LocalQueue<JobRef>>>>,
-    /// Whether forks go to the queue too.
+    /// Set if forks go to the strategy's queue, too.
     reference: bool,
-    /// How many items to expose on request.
+    /// How many jobs to expose on request.
     exposure: Exposure,
     generosity: Generosity,
     asked: Asked,
-    /// When the search under way first looked at the pool's clock. The owner's alone.
+    /// When the current search first read the pool's clock. Accessed by the owner only.
     search_time: Cell<Option<u64>>,
-    /// Whether the search under way asks its victims for work. The owner's alone.
+    /// Set if the current search asks its victims for work. Accessed by the owner only.
     asks: Cell<bool>,
-    /// Set if it has worked since its last search. The owner's alone.
+    /// Set if the worker has run a job since its last search. Accessed by the owner only.
     has_worked: Cell<bool>,
-    /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces
+    /// Set while the worker is recorded. All of its jobs are public then, so that no thief forces
     /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
     pub(crate) donor: OwnDonor,
-    /// After how many more pushes and pops to ask the queue whether to balance; 0 for never. The
-    /// owner's alone.
+    /// Number of pushes and pops until the queue is asked whether to balance; 0 for never. Accessed
+    /// by the owner only.
     pub(crate) countdown: Cell<u32>,
-    /// Set from when it is woken to look for work until it takes something up. The owner's alone.
+    /// Set from when the worker is woken to look for work until it starts something. Accessed by
+    /// the owner only.
     pub(crate) summoned: Cell<bool>,
-    /// Set while the worker is open to offers. The owner's alone.
+    /// Set while the worker is open to offers. Accessed by the owner only.
     pub(crate) open: Cell<bool>,
-    /// How many jobs of others are stacked up by waits. The owner's alone.
+    /// Number of other workers' jobs on the stack, each run while the worker waited. Accessed by
+    /// the owner only.
     helping: Cell<usize>,
-    /// What is recorded of what it runs. The owner's alone.
+    /// The strand that the worker records. Accessed by the owner only.
     pub(crate) strand: CurrentStrand,
     pub(crate) counters: Counters,
     index: usize,
-    /// Set with the pool, before any thread runs.
+    /// The worker's pool. Set before any thread runs.
     registry: Cell<*const Registry>,
     pub(crate) sleep: SleepState,
-    /// The owner's alone.
+    /// Accessed by the owner only.
     pub(crate) linger: Linger,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
     /// owner.
     home: AtomicUsize,
     pub(crate) task_stack: TaskStack,
-    /// Jobs that this worker and no other must run.
+    /// Jobs that only this worker may run.
     pub(crate) targeted_jobs: Injector,
     /// Tasks that run in the order in which this worker spawned them.
     pub(crate) fifo: FifoQueue,
     pub(crate) ghosts: Ghosts,
     pub(crate) tasks: TaskCounts,
-    /// The owner's alone.
+    /// Accessed by the owner only.
     pub(crate) blocks: Blocks,
-    /// The owner's alone.
+    /// Accessed by the owner only.
     pub(crate) kept: Kept,
-    /// Whether the worker is blocked, for those who look. Written by the owner.
+    /// Set while the worker is blocked, for other threads to see. Written by the owner.
     blocked: AtomicBool,
     thread: OnceLock<Thread>,
     stealer: Option<Box<dyn StealHandle<JobRef>>>,
-    /// Notes what the worker does, if that is traced. Others read what it noted.
+    /// Notes what the worker does, if that is traced. Other threads read the notes.
     pub(crate) tracer: Option<Tracer>,
 }
 
@@ -173,12 +175,12 @@ impl Worker {
         }
     }
 
-    /// Tells the worker which pool it is in. Called once, before its thread starts.
+    /// Sets the worker's pool. Called once, before its thread starts.
     pub(crate) fn set_registry(&self, registry: *const Registry) {
         self.registry.set(registry);
     }
 
-    /// The worker that the calling thread is.
+    /// Returns the worker of the calling thread, if it has one.
     #[inline]
     pub(crate) fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the pointer is set while the thread's main loop runs, which keeps the pool alive,
@@ -186,13 +188,13 @@ impl Worker {
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// The worker that the calling thread is, if it is one of this pool's.
+    /// Returns the worker of the calling thread, if it belongs to this pool.
     #[inline]
     pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Worker> {
         Worker::current().filter(|worker| worker.is_in(registry))
     }
 
-    /// Makes the calling thread this worker while `f` runs.
+    /// Makes this the calling thread's worker while `f` runs.
     pub(crate) fn be(&self, f: impl FnOnce(&Worker)) {
         let before = CURRENT.get();
         self.become_current();
@@ -200,9 +202,9 @@ impl Worker {
         CURRENT.set(before);
     }
 
-    /// Makes the calling thread this worker until it ceases to be.
+    /// Makes this the calling thread's worker until [`cease`](Worker::cease).
     pub(crate) fn become_current(&self) {
-        // A thread takes a place once; a spare's place is its own for good.
+        // A worker has the same thread from start to end, a spare included.
         self.thread.get_or_init(std::thread::current);
         CURRENT.set(self);
     }
@@ -214,32 +216,34 @@ impl Worker {
         }
     }
 
-    /// Makes the calling thread no worker: it is that of a forked process, which has no pool yet.
+    /// Clears the calling thread's worker: the thread is that of a forked process, which has no
+    /// pool yet.
     pub(crate) fn forget_current() {
         CURRENT.set(ptr::null());
     }
 
-    /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not
-    /// handed its worker, and asks the thread once instead of at every fork.
+    /// Calls `f` with the calling thread's worker, if it has one. For code that does not get its
+    /// worker as an argument, and looks it up once instead of at every fork.
     #[inline]
     pub fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
         f(Worker::current())
     }
 
-    /// The number of workers in its pool, without spares.
+    /// Returns the number of workers in its pool, without spares.
     #[inline]
     pub fn num_workers(&self) -> usize {
         self.registry().size()
     }
 
-    /// How many spare workers its pool may have: see [`Builder::spares`](crate::Builder::spares).
+    /// Returns the maximum number of spare workers of its pool: see
+    /// [`Builder::spares`](crate::Builder::spares).
     #[inline]
     pub fn num_spares(&self) -> usize {
         self.registry().spares()
     }
 
-    /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
-    /// indices from the number of workers on.
+    /// Returns the worker's index in its pool. The indices of spare workers, which take the places
+    /// of blocked ones, start at the number of workers.
     #[inline]
     pub fn index(&self) -> usize {
         self.index
@@ -251,13 +255,13 @@ impl Worker {
         unsafe { &*self.registry.get() }
     }
 
-    /// Where the pool keeps memory for spawned jobs.
+    /// Returns the pool's memory for spawned jobs.
     #[inline]
     pub(crate) fn depot(&self) -> &Depot {
         &self.registry().depot
     }
 
-    /// Returns `true` if the worker is one of this pool's.
+    /// Returns `true` if the worker belongs to this pool.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(self.registry(), registry)
@@ -270,7 +274,7 @@ impl Worker {
         }
     }
 
-    /// Blocks the owner's thread, and lets that be seen.
+    /// Runs a closure that blocks the owner's thread, and shows the worker as blocked meanwhile.
     pub(crate) fn seen_blocked<R>(&self, block: impl FnOnce() -> R) -> R {
         struct Seen<'w>(&'w Worker);
 
@@ -295,12 +299,12 @@ impl Worker {
         self.sleep.is_asleep()
     }
 
-    /// The CPU that the worker was last seen on.
+    /// Returns the CPU that the worker was last seen on, if it is known.
     pub(crate) fn home(&self) -> Option<usize> {
         self.home.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Notes the CPU that the calling thread, whose worker this is, is on.
+    /// Notes the CPU that the worker's thread is on. For the owner.
     pub(crate) fn note_home(&self, cpu: Option<usize>) {
         self.home
             .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
@@ -315,18 +319,18 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// The index of the worker that the calling thread is, if it is one of a pool's workers.
+/// Returns the index of the calling thread's worker, or `None` if the thread is not a worker.
 pub fn current_worker_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
-/// Returns whether the calling worker has tasks of its own that have not started. `None` if the
-/// calling thread is no worker.
+/// Returns whether the calling worker has tasks of its own that have not started, or `None` if the
+/// calling thread is not a worker.
 pub fn current_worker_has_pending_tasks() -> Option<bool> {
     Worker::current().map(|worker| !worker.seems_empty())
 }
 
-/// The number of workers in the pool that the calling thread belongs to; of the global pool if it
+/// Returns the number of workers in the calling thread's pool, or in the global pool if the thread
 /// belongs to none.
 pub fn current_num_workers() -> usize {
     match Worker::current() {

@@ -1,4 +1,4 @@
-//! What a worker has in its queues: pushing and taking.
+//! A worker's own queues: pushing and taking jobs.
 
 use locksley_queue::split::PushToken;
 use locksley_trace::Arrow;
@@ -17,7 +17,7 @@ impl Worker {
             return self.push_marked(job);
         }
         self.consult_donor();
-        // SAFETY: as above, and nothing below comes back here while it is borrowed.
+        // SAFETY: as above, and nothing below calls back into the worker while it is borrowed.
         let pushed = match unsafe { self.local_queue() } {
             Some(queue) if queue.is_dedicated() && self.registry().may_have_left() => Err(job),
             Some(queue) => queue.push(job),
@@ -34,7 +34,7 @@ impl Worker {
         }
     }
 
-    /// Pushes a job to the deque that no join takes back.
+    /// Pushes a job to the deque, and marks it as one that no join takes back.
     fn push_marked(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`, for both.
         let attention = unsafe {
@@ -66,22 +66,22 @@ impl Worker {
         self.reference
     }
 
-    /// Returns `true` if the job of the next fork is to be offered itself: the strategy gives, and
-    /// waiters take any work. Where they leapfrog, the oldest job is given instead.
+    /// Returns `true` if the job of the next fork is to be offered itself: the strategy gives work
+    /// away, and waiters take any work. If waiters leapfrog, the oldest job is given instead.
     pub(crate) fn gives_newest(&self) -> bool {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let gives = || unsafe { self.local_queue() }.is_some_and(|queue| queue.gives_newest());
         !self.registry().leapfrogs() && gives()
     }
 
-    /// Returns `true` if all that the worker pushes is in its deque.
+    /// Returns `true` if the worker has no queue besides its deque.
     pub(crate) fn has_deque_alone(&self) -> bool {
         // SAFETY: only the owner's thread has a `&Worker`.
         unsafe { self.local_queue() }.is_none()
     }
 
-    /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
-    /// back for want of room.
+    /// Pushes a join's job the slow way, and returns its place if it is in the deque. Returns the
+    /// job if there is no room.
     pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
         if !self.reference && !self.gives_newest() {
             // SAFETY: only the owner's thread has a `&Worker`.
@@ -102,7 +102,7 @@ impl Worker {
         Ok(None)
     }
 
-    /// Takes the newest job of the worker's own.
+    /// Takes the newest of the worker's own jobs.
     #[inline]
     pub(crate) fn pop(&self) -> Option<JobRef> {
         let forked = if self.reference {
@@ -124,8 +124,9 @@ impl Worker {
         job
     }
 
-    /// Hides nothing: the worker is about to block. What others had pushed goes to the pool's
-    /// queue, where those that wait for it look. Returns `true` if anything went there.
+    /// Makes all jobs public, because the worker is about to block. Jobs that other workers had
+    /// pushed go to the pool's queue, where their waiters look. Returns `true` if any job went
+    /// there.
     pub(crate) fn expose_jobs(&self) -> bool {
         self.close_to_offers();
         // SAFETY: only the owner's thread has a `&Worker`.
@@ -139,8 +140,8 @@ impl Worker {
         any
     }
 
-    /// The queue, for what the worker itself does with it. A program without the strategies has
-    /// none, and the compiler leaves out what would be done with it.
+    /// Returns the strategy's queue, for the owner. A program without the strategies has none, and
+    /// the compiler leaves out the code that uses it.
     ///
     /// # Safety
     ///
@@ -157,7 +158,7 @@ impl Worker {
         unsafe { (*self.local_queue.get()).as_mut() }
     }
 
-    /// Takes the oldest job of the worker's own.
+    /// Takes the oldest of the worker's own jobs.
     pub(super) fn take_oldest(&self) -> Option<JobRef> {
         if self.deque.public_len() == 0 {
             // SAFETY: only the owner's thread has a `&Worker`.
@@ -167,7 +168,7 @@ impl Worker {
         oldest.or_else(|| self.stealer()?.steal().success())
     }
 
-    /// Takes a job of the worker's own queue, though a join may be about to take it back.
+    /// Takes a job of the worker's own queue, even if an enclosing join still expects it.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
         // SAFETY: only the owner's thread has a `&Worker`.
         if unsafe { self.local_queue() }.is_none() && self.deque.is_empty() {
@@ -198,8 +199,8 @@ impl Worker {
         }
     }
 
-    /// Takes the newest job of the worker's own queue if it is a spawned one of this group.
-    /// Spawned jobs of others that are in the way go to the pool's queue.
+    /// Takes the newest spawned job of this group out of the worker's own queue, down to the job of
+    /// an enclosing join. Spawned jobs of other groups that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         while let Some(job) = self.pop_newest() {
             let queued = QueuedJob {
@@ -207,7 +208,7 @@ impl Worker {
                 owner: self.index,
             };
             if !job.is_spawned() {
-                // A join's, further out: it goes back to where it was.
+                // The job of an enclosing join: it goes back to its place.
                 self.put_back_newest(job);
                 break;
             }
@@ -219,13 +220,13 @@ impl Worker {
                 self.registry().inject(queued);
             }
         }
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let dealt = unsafe { self.local_queue() }?.pop_of(group)?;
         self.trace_move(Arrow::Dealing, dealt.owner);
         Some(dealt)
     }
 
-    /// Pushes a job that [`pop_newest`](Worker::pop_newest) has popped.
+    /// Pushes back a job that [`pop_newest`](Worker::pop_newest) has popped.
     fn put_back_newest(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
         match unsafe { self.local_queue() } {
@@ -234,7 +235,7 @@ impl Worker {
         }
     }
 
-    /// Pushes a job that was just popped, or that no join may take for its own.
+    /// Pushes back a job that was just popped, or pushes one that no join expects to take back.
     pub(crate) fn put_back(&self, job: JobRef) {
         if job.is_spawned() || self.reference {
             self.push_spawned(job);
@@ -243,32 +244,32 @@ impl Worker {
         }
     }
 
-    /// Takes back a job of a group that this worker dealt to another one, and that has not begun.
+    /// Takes back a job of a group that this worker dealt to another one and that has not begun.
     pub(crate) fn take_back(&self, group: GroupId) -> Option<QueuedJob> {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         let (found, moved) = unsafe { self.local_queue() }?.take_back(group);
         if moved {
-            // No other worker could see what it held meanwhile.
+            // Other workers could not see the jobs that it held meanwhile.
             self.notify_push();
         }
         found
     }
 
-    /// Returns `true` if there is something that this worker alone may take.
+    /// Returns `true` if there is a job that only this worker may take.
     pub(crate) fn has_received(&self) -> bool {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         unsafe { self.local_queue() }.is_some_and(|queue| queue.has_received())
     }
 
     /// Returns `true` if the last search saw work that this worker may not take yet.
     pub(crate) fn was_refused(&self) -> bool {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         unsafe { self.local_queue() }.is_some_and(|queue| queue.was_refused())
     }
 
-    /// Returns `true` if everything is done that was dealt.
+    /// Returns `true` if all jobs that were dealt are done.
     pub(crate) fn has_settled(&self) -> bool {
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         unsafe { self.local_queue() }.is_none_or(|queue| queue.is_settled())
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker runs.
+//! Running jobs.
 
 use locksley_strategy::Job;
 use locksley_trace::Activity;
@@ -8,7 +8,7 @@ use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::task::job::JobRef;
 
-/// How many of its own jobs a worker runs before it looks at the pool's queue.
+/// Number of its own jobs that a worker runs before it looks at the pool's queue.
 const IN_A_ROW: u32 = 256;
 
 impl Worker {
@@ -18,13 +18,13 @@ impl Worker {
             if self.seems_empty() {
                 self.run_job(queued);
             } else {
-                // What lies there was pushed before, and need not descend from the job.
+                // The jobs in its queues were pushed before, and need not descend from this one.
                 self.run_apart(queued);
             }
         });
     }
 
-    /// Runs something one level deeper.
+    /// Calls `run` with the depth of nested jobs raised by one.
     pub(crate) fn deeper(&self, run: impl FnOnce()) {
         let depth = self.helping.get() + 1;
         self.helping.set(depth);
@@ -34,19 +34,19 @@ impl Worker {
         self.counters.set_depth(depth - 1);
     }
 
-    /// How many jobs of others are stacked up by waits.
+    /// Returns the number of other workers' jobs on the stack, each run while the worker waited.
     pub(crate) fn depth(&self) -> usize {
         self.helping.get()
     }
 
-    /// Publishes what the owner's thread has counted on its own.
+    /// Publishes the counts that the owner's thread keeps for itself.
     pub(crate) fn publish_counts(&self) {
         #[cfg(all(feature = "stats", not(loom)))]
         {
             // SAFETY: only the owner's thread has a `&Worker`.
             let exposed = unsafe { self.deque.exposed() };
             self.counters.publish(exposed);
-            // SAFETY: as above, and nothing below comes back here while it is borrowed.
+            // SAFETY: as above, and nothing below calls back into the worker while it is borrowed.
             if let Some(queue) = unsafe { self.local_queue() } {
                 self.counters.publish_transfers(queue.transfers());
             }
@@ -68,8 +68,8 @@ impl Worker {
         self.task_stack.leave();
     }
 
-    /// Runs the newest jobs of the worker's own, one after the other, until there is none, or
-    /// something is targeted at the worker.
+    /// Runs the newest of the worker's own jobs, one after the other, until there is none, or a job
+    /// is targeted at the worker.
     pub(crate) fn run_newest(&self) {
         let registry = self.registry();
         if registry.config.breadth_first {
@@ -80,7 +80,7 @@ impl Worker {
         let mut run = 0_u32;
         while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
             run = run.wrapping_add(1);
-            // Tasks that spawn each other without end must not keep out what comes from outside.
+            // Tasks that spawn each other endlessly must not starve jobs from outside.
             let outside = (run % IN_A_ROW == 0).then(|| registry.injector.pop());
             if let Some(queued) = outside.flatten() {
                 self.run_job(queued);
@@ -98,7 +98,7 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Executes a job within what the frames say already.
+    /// Executes a job without an entry of its own on the task stack.
     #[inline]
     pub(crate) fn execute(&self, queued: QueuedJob) {
         self.counters.count(Event::Task);
@@ -108,19 +108,19 @@ impl Worker {
         self.count_executed(queued.job);
     }
 
-    /// Tells the strategy's queue that a job of it is done with, if it was dealt.
+    /// Tells the strategy's queue that a job is done, if it was dealt.
     #[inline]
     pub(crate) fn count_executed(&self, job: JobRef) {
         if !job.is_dealt() {
             return;
         }
-        // SAFETY: the queue does not come back here.
+        // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             queue.executed(job.is_near());
         }
     }
 
-    /// Runs a job on top of whatever the worker is doing.
+    /// Runs a job that is unrelated to what the worker is doing.
     pub(crate) fn run_foreign(&self, queued: QueuedJob) {
         // An adopted thread may have forked outside of any job.
         if self.task_stack.depth() == 0 && self.seems_empty() {
@@ -135,14 +135,14 @@ impl Worker {
         self.task_stack.leave_foreign();
     }
 
-    /// Runs a job that was sent to this very worker. Returns `true` if there was one.
+    /// Runs a job that is targeted at this worker. Returns `true` if there was one.
     pub(crate) fn run_targeted(&self) -> bool {
         let letter = self.targeted_jobs.pop();
         letter.map(|letter| self.run_foreign(letter)).is_some()
     }
 
-    /// Looks for a job anywhere: in the worker's own queue, among what it was offered, in the
-    /// pool's queue, at the others.
+    /// Looks for a job everywhere: in the worker's own queue, among offers, in the pool's queue and
+    /// at other workers.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
         let breadth_first = self.registry().config.breadth_first;
         let oldest = breadth_first.then(|| self.take_oldest()).flatten();
@@ -157,8 +157,8 @@ impl Worker {
             .or_else(|| self.find_work_abroad())
     }
 
-    /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
-    /// its queue may be that of a join which it is inside of.
+    /// [`find_work`](Worker::find_work) for a worker that is inside of a job: a job that it takes
+    /// from its own queue may be that of an enclosing join.
     pub(crate) fn take_anything(&self) -> Option<QueuedJob> {
         self.take_own().or_else(|| self.find_work_abroad())
     }

@@ -1,4 +1,4 @@
-//! What a worker does to another's queues.
+//! Stealing: what a worker does to the queues of others.
 
 use std::thread;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use crate::strategy::local_queue::StealHandle;
 use crate::sync::{AtomicU64, Ordering};
 use crate::task::job::JobRef;
 
-/// How long a thief waits between two looks at a victim that does not answer. If there is hidden
-/// work at two of them it is forced. It answers at its next fork, so a fine-grained program never
-/// is; and the barrier takes a few microseconds itself. In nanoseconds.
+/// How long a thief waits between two looks at a victim that does not answer, in nanoseconds. A
+/// victim that has hidden work at two looks in a row is forced. Victims answer at their next fork,
+/// so those of a fine-grained program are never forced; and the barrier takes a few microseconds
+/// itself.
 const LOOK_AFTER: u64 = 3_000;
 
-/// How many answers in a row that give it nothing make a thief leave a victim which it does not
-/// ask.
+/// Number of fruitless attempts in a row after which [`Worker::steal_until`] leaves a victim.
 const REFUSALS: usize = 8;
 
-/// When thieves last asked a worker for work, or looked what came of that, and whether they saw
-/// hidden work when they looked. Written by thieves.
+/// When thieves last asked a worker for work or looked at it again, and whether they saw hidden
+/// work then. Written by thieves.
 #[derive(Default)]
 pub(super) struct Asked(AtomicU64);
 
 impl Asked {
-    /// Times are in nanoseconds of the pool's clock, rounded to two.
+    /// `time` is in nanoseconds of the pool's clock. Its lowest bit is dropped.
     fn note(&self, time: u64, hidden: bool) {
         let word = time & !1 | u64::from(hidden);
         self.0.store(word, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl Asked {
 }
 
 impl Worker {
-    /// The other side of the queue, unless it is the default strategy's. For other workers.
+    /// Returns the thieves' side of the strategy's own queue, if it has one. For other workers.
     pub(crate) fn stealer(&self) -> Option<&dyn StealHandle<JobRef>> {
         self.stealer.as_deref().filter(|_| HAS_STRATEGIES)
     }
@@ -61,16 +61,16 @@ impl Worker {
         }
     }
 
-    /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while
-    /// it is forced.
+    /// Steals from the deque of `victim`. If all jobs there are private, the victim is asked, and
+    /// forced after a while.
     pub(crate) fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.steal() {
-            // It had nothing when it went to sleep.
+            // It had no private jobs when it went to sleep.
             Steal::Private if victim.sleep.is_asleep() => Steal::Empty,
             answer @ (Steal::Private | Steal::Empty) if !self.asks.get() => answer,
             Steal::Private => self.demand(victim),
             Steal::Empty => {
-                // Its next push is public at once.
+                // Makes its next push public at once.
                 if victim.deque.request() {
                     victim.asked.note(self.search_time(), false);
                 }
@@ -80,10 +80,10 @@ impl Worker {
         }
     }
 
-    /// Begins a search: its clock is read anew.
+    /// Begins a search, for which the clock is read anew.
     ///
-    /// The first one after some work asks no victim for more. A worker whose job was stolen makes
-    /// its next fork public unasked, and would be held up by a request just then.
+    /// The first search after a job does not ask victims for work. A worker whose job was stolen
+    /// makes its next fork public unasked, and a request just then would hold it up.
     pub(crate) fn begin_search(&self) {
         self.search_time.set(None);
         self.asks.set(!self.has_worked.take());
@@ -94,7 +94,7 @@ impl Worker {
         self.has_worked.set(true);
     }
 
-    /// The time of the pool's clock, read once in a search.
+    /// Returns the time of the pool's clock, which is read once in a search.
     fn search_time(&self) -> u64 {
         let time = self.search_time.get();
         let time = time.unwrap_or_else(|| self.registry().now());
@@ -114,19 +114,19 @@ impl Worker {
             return Steal::Private;
         }
         let hidden = !victim.deque.is_empty();
-        // Others leave it alone meanwhile.
+        // Other thieves leave it alone meanwhile.
         victim.asked.note(now, hidden);
         if !hidden {
             return Steal::Empty;
         }
-        // What was pushed since it was asked is about to become public.
+        // Jobs that it has pushed since it was asked are about to become public.
         if !was_hidden || victim.sealed.load(Ordering::Relaxed) {
             return Steal::Private;
         }
         self.force(victim)
     }
 
-    /// Makes what `victim` hides public, and steals from that.
+    /// Makes private jobs of `victim` public, and steals one of them.
     fn force(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.force() {
             Forced::Public => {
@@ -139,8 +139,8 @@ impl Worker {
         }
     }
 
-    /// Steals up to `most` jobs from `victim`, hidden ones too, until `enough`. It is not asked
-    /// first, so this is for a thief that cannot do without.
+    /// Steals up to `most` jobs from `victim`, private ones too, until `enough`. Forces the victim
+    /// without waiting for its answer, so this is for a thief that cannot make progress otherwise.
     pub(crate) fn steal_until(
         &self,
         victim: &Worker,
@@ -162,7 +162,7 @@ impl Worker {
                 Steal::Success(job) if enough(job) => break,
                 Steal::Success(_) => (left, refusals) = (left - 1, 0),
                 Steal::Empty => break,
-                // It was a place from which a join has taken its job back.
+                // The slot was one from which a join has taken its job back.
                 Steal::Retry if victim.load() < load => refusals = 0,
                 Steal::Private | Steal::Retry => {
                     refusals += 1;
@@ -173,7 +173,7 @@ impl Worker {
         }
     }
 
-    /// How many jobs seem to be in this worker's queues. For other workers.
+    /// Returns how many jobs seem to be in this worker's queues. For other workers.
     pub(crate) fn load(&self) -> usize {
         self.deque.len() + self.stealer().map_or(0, |stealer| stealer.len())
     }

@@ -1,4 +1,4 @@
-//! A model for loom: the sleep of a worker that is dealt a job.
+//! A loom model of the sleep of a worker that is dealt a job.
 
 use locksley_policy::Dealing;
 use locksley_queue::barrier;
@@ -18,14 +18,14 @@ fn pair() -> (DealingQueue<JobRef>, DealingQueue<JobRef>) {
     (queue(0), queue(1))
 }
 
-/// A worker deals to another one that goes to sleep: either that one is woken, or it does not
+/// A worker deals to another one that goes to sleep: either the sleeper is woken, or it does not
 /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
 #[test]
 fn a_dealt_job_wakes_its_consumer() {
     loom::model(|| {
         let state = Shared::new(SleepState::new());
         let sleepers = Shared::new(AtomicCounts::new(0));
-        // Of the dealer: it carries the call.
+        // The dealer's deque, which carries the call.
         let deque = Shared::new(Embedded::<usize>::new());
         let (mut dealer, mut consumer) = pair();
         // SAFETY: the closure borrows nothing. The job is not executed, but leaked.

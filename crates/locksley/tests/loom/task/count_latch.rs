@@ -14,7 +14,7 @@ unsafe impl Sync for Scope {}
 // SAFETY: as above.
 unsafe impl Send for Scope {}
 
-/// A task that spawns another one, and a third, on two threads that are not the owner's.
+/// Two tasks on threads that are not the owner's. The first one spawns a third task.
 fn model(wait: impl Fn(&Scope) + Copy + Send + Sync + 'static) {
     loom::model(move || {
         let scope = Arc::new(Scope {

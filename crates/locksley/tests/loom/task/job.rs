@@ -9,14 +9,14 @@ use super::*;
 /// A join's frame and a thief: the same job, pushed, then taken back or stolen, executed
 /// once, its result handed over by the latch.
 ///
-/// `execute` needs a worker, so the thief here does by hand what it does: takes the closure,
-/// writes the result, sets the latch as its last touch.
+/// `execute` needs a worker, so the thief here does the same by hand: it takes the closure, writes
+/// the result, and sets the latch as its last access.
 #[test]
 fn a_forked_job_is_run_once_and_its_result_seen() {
     loom::model(|| {
         let runs = Arc::new(UnsafeCell::new(0));
         let counter = runs.clone();
-        // SAFETY: loom checks that the two who might run the closure do not race.
+        // SAFETY: loom checks that the two threads that might run the closure do not race.
         let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
         let job = Arc::new(Shared(StackJob::new(body)));
         let deque = Arc::new(Embedded::new());

@@ -65,7 +65,7 @@ fn wakes_a_parked_waiter() {
     });
 }
 
-/// The setter finds the waiter by what it said before it parked, and wakes it.
+/// The setter finds the waiter by what it published before it parked, and wakes it.
 fn sets_and_wakes(note: impl Fn(&Latch) + Send + Sync + 'static) {
     loom::model(move || {
         let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
@@ -87,7 +87,8 @@ fn sets_and_wakes(note: impl Fn(&Latch) + Send + Sync + 'static) {
     });
 }
 
-/// A runner that notes its index while the waiter parks wakes it all the same, and is known.
+/// A runner that notes its index while the waiter parks wakes the waiter all the same, and its
+/// index is seen.
 #[test]
 fn a_runner_that_is_noted_finds_the_parked_waiter() {
     sets_and_wakes(|latch| {

@@ -17,8 +17,8 @@ fn bell() -> Arc<Bell> {
     Arc::new(Bell(AtomicUsize::new(0)))
 }
 
-/// A handle that is polled with one waker, then with another: the second one is woken, or its
-/// owner is told. A lost waker would be a loop without end, which loom reports.
+/// A handle that is polled with one waker, then with another: the second one is woken, or its owner
+/// is told that the task is done. A lost waker would be a loop without end, which loom reports.
 #[test]
 fn the_newest_waker_is_woken() {
     loom::model(|| {

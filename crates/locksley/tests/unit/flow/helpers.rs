@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::sync::{Mutex, lock};
 
-/// Numbers: those that are ready, and those that were run.
+/// Work whose pieces are numbers: those that are ready, and those that were run.
 struct Numbers(Mutex<(BTreeSet<u32>, Vec<u32>)>);
 
 impl Numbers {

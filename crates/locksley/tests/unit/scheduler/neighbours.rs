@@ -14,7 +14,7 @@ fn machine() -> Topology {
     Topology::from_listing(&text)
 }
 
-/// Which victims come first, over many sweeps, as a sorted list without repetitions.
+/// Returns the victims that come first in many sweeps, sorted and without repetitions.
 fn first_victims(order: &Order, count: usize) -> Vec<usize> {
     let mut random = Random::new(1, 1);
     let sweeps = (0..200).filter_map(|_| order.sweep(count, &mut random).next());

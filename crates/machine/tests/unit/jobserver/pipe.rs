@@ -21,8 +21,7 @@ fn flags_tell_where_the_pipe_is() {
     }
 }
 
-/// A pipe with so many bytes in it, and a jobserver that has opened it by its descriptor.
-/// Both ends of a new pipe.
+/// Creates a pipe, and returns both ends.
 fn pipe(flags: c_int) -> [File; 2] {
     let mut ends = [0; 2];
     // SAFETY: there is room for two descriptors; each is then owned by one file.
@@ -36,6 +35,7 @@ fn address_of([read, write]: &[File; 2]) -> Address<'static> {
     Address::Descriptors(read.as_raw_fd(), write.as_raw_fd())
 }
 
+/// Creates a pipe with these bytes in it, and a jobserver that has opened it by its descriptor.
 fn piped(bytes: &[u8]) -> (File, Jobserver) {
     let ends = pipe(0);
     let jobserver = Jobserver::open(address_of(&ends));
@@ -70,7 +70,7 @@ fn what_is_no_pipe_is_left_alone() {
     let file = File::open("/proc/self/stat").expect("Linux has it");
     let number = file.as_raw_fd();
     assert!(Jobserver::open(Address::Descriptors(number, number)).is_none());
-    // The program's own pipe, where make's would be if it had been handed down.
+    // The program's own pipe, at the descriptors where make's would be if it had been passed on.
     let own = pipe(libc::O_CLOEXEC);
     assert!(Jobserver::open(address_of(&own)).is_none());
     assert!(Jobserver::open(Address::Path("/proc/self/stat")).is_none());

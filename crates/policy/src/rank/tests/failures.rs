@@ -1,4 +1,4 @@
-//! What must end a job does.
+//! Failures that must end a job.
 
 use super::schedules::protocols;
 use super::world::{Fault, Pile, World};
@@ -55,10 +55,10 @@ fn a_rank_that_was_stopped_itself_accuses_no_other() {
         .unwrap();
     rank.step(10, &mut idle, &mut out).unwrap();
     assert!(rank.request.is_some());
-    // Stopped for a minute; the answer lies there, but is not read yet.
+    // Stopped for a minute; the answer has arrived, but has not been read yet.
     let later = 60_000_000_000;
     rank.step(later, &mut idle, &mut out).unwrap();
-    // But if nothing comes from now on, a rank is to blame.
+    // If nothing comes from then on, the other ranks are accused.
     let mut now = later;
     let trouble = loop {
         now += 1_000_000_000;
@@ -209,7 +209,7 @@ fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
         "two at random and three lifelines: {asked:?}"
     );
     assert_eq!(asked[2..], [(true, 1), (true, 2), (true, 4)]);
-    // The other side: one that is remembered gets its share when there is some.
+    // The other side: a remembered rank gets its share when there is surplus.
     let mut rank = Rank::new(0, protocol, Blind(8), 7, 1);
     out.clear();
     for thief in [1, 2, 1] {
@@ -236,7 +236,7 @@ fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
     assert_eq!(rank.remembered(), 0);
 }
 
-/// The messages of requests, and to whom.
+/// Returns the receivers of the requests in `out`.
 fn requests(out: &Out) -> Vec<usize> {
     let request = |(to, message): &(usize, Message<_>)| (message.name() == "Steal").then_some(*to);
     out.iter().filter_map(request).collect()
@@ -268,7 +268,7 @@ fn who_was_fed_on_a_lifeline_asks_again() {
     assert_eq!(requests(&out), [1, 1]);
 }
 
-/// A rank that has been given work needs no more of it as soon as there is some.
+/// A rank that has got an answer with work is removed from the remembered ranks.
 #[test]
 fn a_remembered_rank_that_gets_an_answer_is_forgotten() {
     let protocol = Protocol {
@@ -287,7 +287,7 @@ fn a_remembered_rank_that_gets_an_answer_is_forgotten() {
     assert_eq!(rank.remembered(), 0);
 }
 
-/// A rank that has said Bye to its parent is quiet, for as long as others take.
+/// A rank that has said Bye to its parent is silent, however long the others take.
 #[test]
 fn who_has_said_bye_is_not_accused() {
     let protocol = Protocol::default();
@@ -306,7 +306,7 @@ fn who_has_said_bye_is_not_accused() {
     root.step(2, &mut idle, &mut out).unwrap();
     assert!(root.is_done());
     hear(&mut root, 3, 1, Message::Bye);
-    // The other child lives, but takes its time.
+    // The other child is alive, but takes its time.
     for beat in 1..20 {
         let now = beat * protocol.beat;
         hear(&mut root, now, 2, Message::Beat);
@@ -317,7 +317,7 @@ fn who_has_said_bye_is_not_accused() {
     assert_eq!(next, Ok(Next::Done));
 }
 
-/// A rank that does not answer is noticed by the thief, neighbour or not.
+/// A rank that does not answer is noticed by the thief, whether or not it is a neighbour.
 #[test]
 fn an_unanswered_request_is_trouble() {
     let protocol = Protocol::default();
@@ -328,7 +328,7 @@ fn an_unanswered_request_is_trouble() {
     let mut now = 0;
     let trouble = loop {
         now += protocol.beat;
-        // It lives, but has lost the request.
+        // The victim is alive, but has lost the request.
         root.receive(now, 1, Message::Beat, &mut idle, &mut out)
             .unwrap();
         if let Err(trouble) = root.step(now, &mut idle, &mut out) {

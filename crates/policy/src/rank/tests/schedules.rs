@@ -1,12 +1,12 @@
-//! Random schedules: no rank is told too early that all is done, every one is in the end, and no
-//! task is lost or run twice.
+//! Random schedules: no rank is told too early that all work is done, every rank is told in the
+//! end, and no task is lost or run twice.
 
 use super::world::{Fault, Mutant, World};
 use super::*;
 use crate::sharing::Target;
 use crate::victims::Victims;
 
-/// A protocol of each kind, with times that suit the world's.
+/// Returns a protocol of each kind, with times that suit the world's.
 pub(super) fn protocols() -> [Protocol; 8] {
     let plain = Protocol {
         floor: 1,
@@ -73,7 +73,7 @@ fn all_work_is_done_once_and_all_ranks_know_then() {
     }
 }
 
-/// The first seed, if any, for which a mutant is found out.
+/// Returns the first seed, if any, for which a mutant is detected.
 fn found(mutant: Mutant, as_what: impl Fn(Fault) -> bool) -> Option<u64> {
     (0..3_000).find(|&seed| run(seed, mutant).is_err_and(&as_what))
 }
@@ -101,7 +101,7 @@ fn with_half_of_the_counts_or_black_for_ever_it_would_not_end() {
         Mutant::SendingNotCounted,
         Mutant::StaysBlack,
     ] {
-        // Forgotten on one side only, a count may also cancel another too early.
+        // A count that is missing on one side only may also cancel another one too early.
         let found = found(mutant, |fault| {
             matches!(fault, Fault::Endless | Fault::Early)
         });
@@ -109,7 +109,7 @@ fn with_half_of_the_counts_or_black_for_ever_it_would_not_end() {
     }
 }
 
-/// What is lost or repeated on the way is not mistaken for a good end.
+/// Messages that are lost or repeated on the way are not mistaken for a good end.
 #[test]
 fn a_network_that_loses_or_repeats_work_is_noticed() {
     let lost = |fault| matches!(fault, Fault::Endless | Fault::Trouble(_));
@@ -117,7 +117,7 @@ fn a_network_that_loses_or_repeats_work_is_noticed() {
     assert!(found(Mutant::RepeatsWork, |fault| fault != Fault::Endless).is_some());
 }
 
-/// Those that have work send it, and no rank asks.
+/// Ranks that have work send it, and no rank asks.
 #[test]
 fn senders_send_unasked() {
     for protocol in &protocols()[5..] {

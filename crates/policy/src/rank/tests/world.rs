@@ -1,17 +1,18 @@
-//! Some ranks, a network that delays as it likes, and a god that sees everything.
+//! A simulated world: ranks, a network with arbitrary delays, and a global view that checks
+//! invariants.
 
 use std::collections::VecDeque;
 
 use super::*;
 
-/// A task is a number: how many tasks there are below it, with itself.
+/// Tasks of a rank. A task is a number: the number of tasks in its subtree, itself included.
 pub(super) struct Pile {
     pub(super) waiting: VecDeque<u32>,
     pub(super) running: Option<u32>,
     pub(super) done: u32,
-    /// A mutant: says that it is passive when only nothing waits.
+    /// A mutant: claims to be passive while its last task runs.
     pub(super) lies: bool,
-    /// It asks for more while it runs its last task.
+    /// Set if the rank asks for more work while it runs its last task.
     pub(super) eager: bool,
 }
 
@@ -56,7 +57,7 @@ impl Pile {
         }
     }
 
-    /// Begins or ends a task. One that ends has up to three children.
+    /// Begins or ends a task. A task that ends has up to three children.
     fn work(&mut self, random: &mut Random) {
         let Some(size) = self.running.take() else {
             self.running = self.waiting.pop_back();
@@ -77,24 +78,24 @@ impl Pile {
     }
 }
 
-/// What is changed in the protocol to see whether the test notices.
+/// A change of the protocol that the test must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutant {
     /// The protocol as it is.
     None,
-    /// Work that is received does not blacken.
+    /// A rank that receives work does not turn black.
     NotBlack,
     /// Work that is received is not counted.
     ReceiptNotCounted,
     /// Work that is sent is not counted.
     SendingNotCounted,
-    /// Neither is: as if only colours were needed.
+    /// Neither is counted, as if only colours were needed.
     NoCounts,
     /// A rank keeps its colour when it passes its token.
     StaysBlack,
-    /// A rank is held for passive while it runs its last task.
+    /// A rank counts as passive while it runs its last task.
     PassiveTooEarly,
-    /// A rank that has asked for work is held for passive.
+    /// A rank that has asked for work counts as passive.
     AsksSoPassive,
     /// The network loses work now and then.
     LosesWork,
@@ -102,16 +103,16 @@ pub(super) enum Mutant {
     RepeatsWork,
 }
 
-/// Why a run is not what it should be.
+/// Why a run is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A rank was told that all is done, and it was not.
+    /// A rank was told that all work is done, and it was not.
     Early,
-    /// It went on and on.
+    /// The run did not end.
     Endless,
     /// Tasks were lost or run twice.
     Miscounted,
-    /// A rank left before everything sent to it had come.
+    /// A rank left before every message to it had arrived.
     Undelivered,
     /// A rank saw trouble.
     Trouble(Trouble),
@@ -123,10 +124,10 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) ranks: Vec<Rank<Blind>>,
     pub(super) piles: Vec<Pile>,
-    /// For each pair what is on its way, with the earliest time at which it comes.
+    /// The messages in transit for each pair of ranks, with the earliest time of arrival.
     network: Network,
     pub(super) left: Vec<bool>,
-    /// These do nothing any more.
+    /// Ranks that have died.
     pub(super) dead: Vec<bool>,
     random: Random,
     mutant: Mutant,
@@ -152,7 +153,7 @@ impl World {
             network: vec![VecDeque::new(); count * count],
             left: vec![false; count],
             dead: vec![false; count],
-            // From nearly at once to much slower than the tasks.
+            // Delays from nearly none to much longer than a task.
             slow: 1 << random.below(8),
             random,
             mutant: Mutant::None,
@@ -168,7 +169,7 @@ impl World {
         self
     }
 
-    /// Runs it to the end.
+    /// Runs the world until all ranks have left.
     pub(super) fn run(&mut self) -> Result<(), Fault> {
         for _ in 0..400_000 {
             self.turn()?;
@@ -191,7 +192,7 @@ impl World {
         }
     }
 
-    /// A rank works, or reads its messages and takes a step.
+    /// A random rank works, or reads its messages and takes a step.
     pub(super) fn turn(&mut self) -> Result<(), Fault> {
         self.now += 1 + self.random.below(40) as u64;
         let me = self.random.below(self.ranks.len());
@@ -268,7 +269,7 @@ impl World {
         }
     }
 
-    /// A rank that believes that all is done must be right.
+    /// Checks that all work is done if a rank believes so.
     fn look(&self) -> Result<(), Fault> {
         if !self.ranks.iter().any(Rank::is_done) {
             return Ok(());

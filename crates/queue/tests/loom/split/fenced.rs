@@ -1,4 +1,5 @@
-//! The models of this folder that a force, a pop or a sleeper decides, where both sides use fences.
+//! The models of this folder that depend on the barrier between owner and thief or sleeper, run
+//! with fences on both sides.
 
 use locksley_queue::barrier::{self, FenceMode};
 

@@ -53,7 +53,7 @@ pub(super) fn force_against_pop_and_push() {
     );
 }
 
-/// Marks make every pop look at the span, and store the limit.
+/// Marks make every pop store the limit and load the span.
 #[test]
 pub(super) fn force_against_marks() {
     race(
@@ -105,8 +105,8 @@ pub(super) fn force_without_resistance() {
     });
 }
 
-/// The owner takes public items back and lowers the limit, while a thief that found the rest public
-/// forces what has become private.
+/// The owner takes public items back and lowers the limit, while a thief that has stolen a public
+/// item forces the items that became private.
 #[test]
 pub(super) fn force_against_a_lowered_limit() {
     race(3, 3, &[take_force_and_take], pop_twice, 3);
@@ -132,7 +132,7 @@ pub(super) fn two_forces() {
     deep(run(0, 2, 0, &[force_and_take, force_and_take], pop, 2));
 }
 
-/// A force that the owner cancels does not come true later, though another one follows.
+/// A force that the owner has cancelled has no effect later, even if another force follows.
 #[test]
 pub(super) fn two_forces_against_pop_and_push() {
     deep(run(
@@ -154,7 +154,7 @@ pub(super) fn steal_of_many_against_force() {
     deep(run(0, 2, 0, &[force_and_take_two, take_two], pop, 2));
 }
 
-/// A force whose barrier is refused takes its mark away, and nothing is lost.
+/// A force whose barrier is refused removes its mark, and no item is lost.
 #[test]
 pub(super) fn refused_force_against_pops() {
     barrier::model_refusal(true);
@@ -176,7 +176,7 @@ pub(super) fn refused_force_against_pops() {
     );
 }
 
-/// What was pushed last comes back, or a thief has it.
+/// The owner takes back the newest item, or a thief has it.
 #[test]
 pub(super) fn taken_back_or_forced() {
     loom::model(|| {

@@ -18,9 +18,9 @@ pub(super) fn grow_against_force() {
     race(1, 0, &[force_and_take], |deque, _| push(deque, 1), 2);
 }
 
-/// As [`race`], but the one thief comes first, and lets the owner run when it has claimed items and
-/// not read them yet. The owner only loads the span when it makes room, and loom does not try by
-/// itself to put a compare-and-swap before such a load that follows another load.
+/// As [`race`], but the only thief runs first, and yields to the owner after it has claimed items
+/// and before it reads them. The owner only loads the span when it makes room, and loom does not
+/// try by itself to run a compare-and-swap before such a load if another load precedes it.
 fn behind_a_claim(
     items: usize,
     public: usize,
@@ -52,13 +52,13 @@ fn behind_a_claim(
     });
 }
 
-/// A thief has claimed two items of a circle of four, and not read them, when the owner fills it.
+/// A thief has claimed two items of a circle of four, but not read them, when the owner fills it.
 #[test]
 pub(super) fn grow_behind_a_claim() {
     behind_a_claim(3, 3, take_two, |deque, _| push(deque, 3), 4);
 }
 
-/// The same, and the owner goes on to the slots of these items.
+/// The same, and the owner continues to the slots of these items.
 #[test]
 pub(super) fn slot_reuse_behind_a_claim() {
     behind_a_claim(
@@ -89,7 +89,7 @@ pub(super) fn shrink_behind_a_claim() {
     );
 }
 
-/// The circle grows and shrinks again, while a thief holds on to what it has claimed.
+/// The circle grows and shrinks again, while a thief may still read the items that it has claimed.
 #[test]
 pub(super) fn shrink_against_steal() {
     race(
@@ -105,7 +105,7 @@ pub(super) fn shrink_against_steal() {
     );
 }
 
-/// The 40 bits of `top` in the span wrap round between the two items.
+/// A first index with which the 40 bits of `top` in the span wrap around between the two items.
 const LAST_TOP: u64 = ((1 << 40) - 1) * 8;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The split deque.
+//! Models of the split deque.
 
 mod fenced;
 mod force;
@@ -11,7 +11,7 @@ use loom::thread;
 
 use crate::support::{Payload, assert_each_once, pop, push};
 
-/// What a thief does, once.
+/// Tries to steal one item.
 fn take(thief: &Stealer<Payload>) -> Vec<usize> {
     thief
         .steal()
@@ -53,7 +53,8 @@ fn ask_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
 
 type Act = fn(&Stealer<Payload>) -> Vec<usize>;
 
-/// A deque with `items`, of which `public` are, an owner and thieves. Each item is seen once.
+/// Runs an owner against thieves, on a deque with `items` items of which `public` are public. Each
+/// of `total` items must be seen once.
 fn race(
     items: usize,
     public: usize,
@@ -64,7 +65,7 @@ fn race(
     loom::model(run(0, items, public, thieves, owner, total));
 }
 
-/// One run of [`race`], with indices from `start` on.
+/// Returns the model of [`race`], with indices from `start` on.
 fn run(
     start: u64,
     items: usize,

@@ -1,4 +1,4 @@
-//! The owner's operations against thieves that take, ask and sleep.
+//! The owner's operations against thieves that steal or request, and against sleepers.
 
 use locksley_queue::barrier;
 use locksley_queue::split::{Deque, Embedded, TakenBack};
@@ -80,7 +80,7 @@ pub(super) fn request_against_push() {
     );
 }
 
-/// A thief of several items skips the hole of one that was taken back from between them.
+/// A thief of several items skips the hole of an item that was taken back from between them.
 #[test]
 pub(super) fn hole_against_a_thief_of_two() {
     loom::model(|| {
@@ -103,8 +103,8 @@ pub(super) fn hole_against_a_thief_of_two() {
     });
 }
 
-/// A sleeper calls, passes the heavy barrier, and looks; an owner pushes, and looks whether it was
-/// called. One of them sees the other.
+/// A sleeper calls, passes the heavy barrier, and checks the deque; an owner pushes, and checks
+/// whether it was called. At least one of them sees the other.
 #[test]
 pub(super) fn sleeper_against_push() {
     loom::model(|| {
@@ -123,7 +123,7 @@ pub(super) fn sleeper_against_push() {
     });
 }
 
-/// The same while the owner takes an item back from under another one, which is out of sight
+/// The same while the owner takes an item back from under another one, which the sleeper cannot see
 /// meanwhile.
 #[test]
 pub(super) fn sleeper_against_take_back() {
@@ -152,7 +152,7 @@ pub(super) fn sleeper_against_take_back() {
     });
 }
 
-/// A request that comes while the owner makes room stands, or the owner has seen it.
+/// A request made while the owner makes room stays pending, or the owner has seen it.
 #[test]
 pub(super) fn request_against_making_room() {
     loom::model(|| {
@@ -171,7 +171,7 @@ pub(super) fn request_against_making_room() {
     });
 }
 
-/// What a thief did before its request is visible to the owner that clears it.
+/// The stores of a thief before its request are visible to the owner that clears the request.
 #[test]
 pub(super) fn request_brings_its_reason() {
     loom::model(|| {
@@ -195,7 +195,7 @@ pub(super) fn request_brings_its_reason() {
     });
 }
 
-/// A join's item is taken back from under a spawned one, public or not, or a thief has it.
+/// The owner takes a join's item back from under a spawned one, public or not, or a thief has it.
 #[test]
 pub(super) fn taken_from_the_middle() {
     for public in 0..3 {
@@ -251,7 +251,7 @@ pub(super) fn what_is_left_is_dropped_once() {
     });
 }
 
-/// One item is there at any time, so a thief that looks must find one.
+/// The deque has an item at any time, so a thief must find one.
 #[test]
 pub(super) fn never_empty() {
     loom::model(|| {

@@ -1,11 +1,11 @@
-//! What can be wrong with a graph.
+//! Errors of graphs.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::FORMAT;
 
-/// What is wrong with a graph, where, and what to do about it.
+/// Error in a graph: what is wrong, where, and what to do about it.
 ///
 /// ```
 /// use locksley_sim::dag::Graph;
@@ -21,19 +21,19 @@ pub enum GraphError {
     /// The file cannot be read.
     #[error("{path} cannot be read: {1}", path = .0.display())]
     Unreadable(PathBuf, #[source] io::Error),
-    /// The text is not JSON, or not of the form that it must have.
+    /// The text is not JSON, or does not have the required structure.
     #[error(
         "{0}; expected is {{\"format\": \"{FORMAT}\", \"nodes\": [{{\"id\": \"a\", \"next\": \
          [\"b\"], \"steps\": 1}}, ...]}}"
     )]
     Malformed(#[source] serde_json::Error),
-    /// The text is of another format.
+    /// The text has another format.
     #[error("the format is `{0}`, but this program reads `{FORMAT}`")]
     Format(String),
     /// There is no node.
     #[error("there is no node: list at least one")]
     NoNodes,
-    /// There are too many nodes to number them.
+    /// There are too many nodes for indices of 32 bits.
     #[error(
         "there are {0} nodes, but at most 2^32 - 1 can be numbered: replace chains by one node \
          with `steps`"
@@ -42,14 +42,14 @@ pub enum GraphError {
     /// Two nodes have the same name.
     #[error("node `{0}` is listed twice: give one of them another id")]
     Twice(String),
-    /// A node leads to one that is not there.
+    /// A node leads to a node that is not in the list.
     #[error(
         "node `{node}` leads to `{next}`, which is not in the list: add it, or correct the name"
     )]
     Unknown {
         /// The node.
         node: String,
-        /// What it leads to.
+        /// The missing node.
         next: String,
     },
     /// A node leads to more than two others.
@@ -60,7 +60,7 @@ pub enum GraphError {
     TooManyNext {
         /// The node.
         node: String,
-        /// How many it leads to.
+        /// Number of nodes that it leads to.
         count: usize,
     },
     /// A node has no step.
@@ -74,14 +74,14 @@ pub enum GraphError {
         list(.0)
     )]
     Roots(Vec<String>),
-    /// More than one node leads nowhere.
+    /// More than one node has no successor.
     #[error(
         "there are {} sinks, {}: add one node that all of them lead to",
         .0.len(),
         list(.0)
     )]
     Sinks(Vec<String>),
-    /// Some nodes wait for themselves: these, and the first again.
+    /// The graph has a cycle: these nodes, and the first again.
     #[error(
         "the graph has a cycle: {} -> {}; take one of these edges out",
         .0.join(" -> "),
@@ -90,7 +90,7 @@ pub enum GraphError {
     Cycle(Vec<String>),
 }
 
-/// The first few names.
+/// Lists the first five names.
 fn list(names: &[String]) -> String {
     let shown: Vec<_> = names
         .iter()

@@ -1,7 +1,7 @@
 use super::*;
 use crate::dag::{levels, measure};
 
-/// A graph of nodes written as `a>b,c` with an optional `*steps`.
+/// Parses a graph whose nodes are written as `a>b,c`, with an optional `*steps` behind the name.
 fn graph(nodes: &str) -> Result<Graph, GraphError> {
     let nodes = nodes.split_whitespace().map(|node| {
         let (head, next) = node.split_once('>').unwrap_or((node, ""));

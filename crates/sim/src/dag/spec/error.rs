@@ -1,8 +1,8 @@
-//! What can be wrong with the name of a computation.
+//! Errors in the text form of a computation.
 
 use super::text::{EXAMPLES, NAMES};
 
-/// A text that names no computation.
+/// Error in the text form of a computation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -17,7 +17,7 @@ pub enum SpecError {
         /// The parameter.
         parameter: String,
     },
-    /// The parameter has a value that it cannot have.
+    /// The value is not possible for this parameter.
     #[error(
         "{name} cannot have {parameter}={value}: possible is, for example, {}",
         example(name)
@@ -32,7 +32,7 @@ pub enum SpecError {
     },
 }
 
-/// How a computation of this name is written, with its parameters.
+/// Returns an example of the text form of this computation, with all parameters.
 fn example(name: &str) -> &'static str {
     let number = NAMES.iter().position(|known| *known == name);
     number.map_or("", |number| EXAMPLES[number])

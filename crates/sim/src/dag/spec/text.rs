@@ -1,4 +1,4 @@
-//! How computations are written.
+//! The text form of computations.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub(super) const NAMES: [&str; 11] = [
     "file",
 ];
 
-/// The examples of the table, for error messages.
+/// The examples in the table of [`Dag`], for error messages.
 pub(super) const EXAMPLES: [&str; 11] = [
     "fib:n=30",
     "balanced:depth=10,grain=1",
@@ -39,7 +39,7 @@ pub(super) const EXAMPLES: [&str; 11] = [
     "file:graph.json",
 ];
 
-/// The parameters of a text that have not been asked for yet.
+/// The parameters of a text that have not been taken yet.
 struct Parameters<'t> {
     name: &'t str,
     rest: Vec<Part<'t>>,
@@ -103,7 +103,7 @@ impl FromStr for Dag {
 
     fn from_str(text: &str) -> Result<Dag, SpecError> {
         let (name, rest) = Part::split(text);
-        // What is behind these names is one word, whatever is in it.
+        // For these names the rest of the text is a single word, even if it contains separators.
         let word = text.get(name.len() + 1..).unwrap_or_default();
         match name {
             "uts" => return uts(word),
@@ -119,7 +119,7 @@ impl FromStr for Dag {
     }
 }
 
-/// Computations that are trees of forks.
+/// Parses computations that are trees of forks. Returns `None` for other names.
 fn tree(name: &str, p: &mut Parameters<'_>) -> Result<Option<Dag>, SpecError> {
     Ok(Some(match name {
         "fib" => Dag::Fib {
@@ -143,7 +143,7 @@ fn tree(name: &str, p: &mut Parameters<'_>) -> Result<Option<Dag>, SpecError> {
     }))
 }
 
-/// All others.
+/// Parses all other computations.
 fn other(name: &str, p: &mut Parameters<'_>) -> Result<Dag, SpecError> {
     Ok(match name {
         "chain" => Dag::Chain {

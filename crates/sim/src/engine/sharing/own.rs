@@ -1,5 +1,5 @@
-//! A user's own policies under sharing: whom to try ([`Balancer`]), when and to whom to give
-//! ([`Donor`]).
+//! User-defined policies under sharing: the choice of victims ([`Balancer`]), and of when and to
+//! whom to give ([`Donor`]).
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::Setup;
 use crate::dag::Computation;
 use crate::engine::core::Core;
 
-/// The policies of each processor; empty where there are none of the user's.
+/// The user-defined policies of each processor; empty if there are none.
 #[derive(Default)]
 pub(super) struct Own {
     balancers: Vec<Mixed<Box<dyn Balancer + Send>>>,
@@ -19,14 +19,14 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Returns `true` if a user's donors decide what is given.
+    /// Returns `true` if user-defined donors decide what is given.
     pub(super) fn gives(&self) -> bool {
         !self.donors.is_empty()
     }
 }
 
 impl<N: Copy> Sharers<N> {
-    /// With the user's own policies, if the setup has any.
+    /// Adds the user-defined policies of the setup.
     pub(crate) fn with_own(mut self, setup: &Setup) -> Sharers<N> {
         let count = setup.processors;
         let balancers = setup.balancer.as_ref().map(|own| own.make(count));
@@ -43,7 +43,7 @@ impl<N: Copy> Sharers<N> {
         self
     }
 
-    /// The victim of an attempt.
+    /// Chooses the victim of an attempt; `None` if there is to be none.
     pub(super) fn choose_victim<C>(
         &mut self,
         core: &Core<C>,
@@ -62,7 +62,7 @@ impl<N: Copy> Sharers<N> {
         balancer.choose(Seeker { me: p, memory }, &view, draw)
     }
 
-    /// Notes what came of an attempt.
+    /// Tells the balancer the outcome of an attempt.
     pub(super) fn tried(&mut self, p: usize, outcome: Outcome) {
         let victim = self.victim(p);
         if let (Some(balancer), Some(victim)) = (self.own.balancers.get_mut(p), victim) {
@@ -71,7 +71,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Offers an entry, if the user's donor says so; the ticks that it costs.
+    /// Offers an entry, if the user-defined donor chooses a donee. Returns the cost in ticks.
     pub(super) fn spread_own<C>(
         &mut self,
         core: &mut Core<C>,

@@ -1,32 +1,32 @@
 //! Sharing on semi-private deques: WSSPD inside CFWSS, the closing problem of the thesis (chapter
 //! 7).
 //!
-//! Pointers are private until a thief has asked for one, and an owner pays a fence for each that it
-//! makes public, for each that it takes back from the public part, and for each offer that it
-//! makes. `THEORY.md` has the argument that these are O(P Tinf).
+//! Pointers are private until a thief requests one. An owner pays a fence for each pointer that it
+//! exposes, for each that it takes back from the public part, and for each offer. `THEORY.md`
+//! argues that the number of fences is O(P Tinf).
 
 use super::Sharers;
 use crate::dag::Computation;
 use crate::engine::core::Core;
 
-/// What thieves see of a processor's deque.
+/// Public part of a processor's deque.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Privacy {
-    /// How many pointers, from the top, are public.
+    /// Number of public pointers, counted from the top.
     public: usize,
-    /// Set if a thief has asked.
+    /// Set if a thief has requested a pointer.
     targeted: bool,
 }
 
 impl<N: Copy> Sharers<N> {
-    /// On semi-private deques.
+    /// Makes the deques semi-private.
     pub(crate) fn privately(mut self) -> Sharers<N> {
         self.privacy = vec![Privacy::default(); self.processors.len()];
         self
     }
 
-    /// The owner is about to take its newest pointer. Returns `true` if that is public, so that it
-    /// costs a fence.
+    /// Called before the owner takes its newest pointer. Returns `true` if the pointer is public,
+    /// so that taking it costs a fence.
     pub(super) fn takes_public(&mut self, p: usize) -> bool {
         let len = self.len(p);
         let Some(privacy) = self.privacy.get_mut(p) else {
@@ -37,8 +37,8 @@ impl<N: Copy> Sharers<N> {
         is_public
     }
 
-    /// A thief is about to take the oldest pointer. Returns `false` if that is private: then the
-    /// owner has been asked.
+    /// Called before a thief takes the oldest pointer. Returns `false` if the pointer is private or
+    /// the deque is empty; if it is private, sets the owner's request flag.
     pub(super) fn gives_oldest(&mut self, victim: usize) -> bool {
         let len = self.len(victim);
         let Some(privacy) = self.privacy.get_mut(victim) else {
@@ -52,7 +52,8 @@ impl<N: Copy> Sharers<N> {
         false
     }
 
-    /// What an owner does before each node: it answers a request. Gives the ticks that it costs.
+    /// Answers a request by exposing a pointer, before the owner's next node. Returns the cost in
+    /// ticks.
     pub(super) fn expose<C>(&mut self, core: &mut Core<C>, p: usize) -> u32
     where
         C: Computation<Node = N>,
@@ -70,7 +71,7 @@ impl<N: Copy> Sharers<N> {
         core.costs.fence
     }
 
-    /// Counts the fence of an offer that was made.
+    /// Counts the fence of an offer. Returns the cost in ticks.
     pub(super) fn fence_offer<C>(&self, core: &mut Core<C>) -> u32
     where
         C: Computation<Node = N>,

@@ -1,4 +1,4 @@
-//! What a donee does: it reads its letters, and accepts what it is offered.
+//! Actions of a donee: it reads its letters and accepts offers.
 
 use super::{Sharers, State};
 use crate::dag::Computation;
@@ -6,7 +6,7 @@ use crate::engine::core::Core;
 use crate::engine::mail::Pointer;
 use crate::engine::sampler::Move;
 
-/// What a donee gets: the ticks that it costs, and from whom it is.
+/// A node that a donee gets, the cost in ticks, and its donor.
 struct Gift<N> {
     node: N,
     cost: u32,
@@ -14,7 +14,7 @@ struct Gift<N> {
 }
 
 impl<N: Copy> Sharers<N> {
-    /// Accepts an offer, if there is one that is still good.
+    /// Accepts an offer, if there is one whose entry has no owner yet.
     fn accept<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<Gift<N>>
     where
         C: Computation<Node = N>,
@@ -28,7 +28,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Reads letters until one is still good.
+    /// Reads letters until it finds one whose entry has no owner yet.
     fn read<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<Gift<N>>
     where
         C: Computation<Node = N>,
@@ -45,7 +45,7 @@ impl<N: Copy> Sharers<N> {
         None
     }
 
-    /// Takes what a pointer points to, if it has no owner yet.
+    /// Takes the entry that a pointer refers to, if it has no owner yet and has not been replaced.
     fn take_up<C>(
         &mut self,
         core: &mut Core<C>,
@@ -72,8 +72,9 @@ impl<N: Copy> Sharers<N> {
         })
     }
 
-    /// The end of an iteration in which a processor has stolen nothing: it reads its mail if it is
-    /// to, and looks whether there is an offer. Returns `true` if it has got something to execute.
+    /// Ends an iteration in which a processor has stolen nothing: it reads its mail, if it is to do
+    /// so in this iteration, and looks for an offer. Returns `true` if it has got a node to
+    /// execute.
     pub(in crate::engine) fn receive<C>(
         &mut self,
         core: &mut Core<C>,

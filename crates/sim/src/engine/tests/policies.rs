@@ -1,4 +1,4 @@
-//! A user's own balancer, `auto`, and mailboxes.
+//! User-defined balancers and donors, `auto`, and mailboxes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use locksley_policy::{Balancer, Donor, Opportunity, Outcome, Seeker, Target, The
 
 use super::*;
 
-/// The thesis's Algorithm 10, as a user would write it, who counts what became of it.
+/// Algorithm 10 of the thesis as a user-defined balancer, which counts successes.
 struct Back(Arc<AtomicU64>);
 
 impl Balancer for Back {
@@ -48,7 +48,7 @@ fn a_balancer_of_ones_own_does_what_the_same_does_built_in() {
     }
 }
 
-/// Makes no attempt, names itself, or a processor that does not exist.
+/// Depending on its number, chooses no victim, its own processor, or one that does not exist.
 struct Useless(usize);
 
 impl Balancer for Useless {
@@ -84,7 +84,7 @@ fn a_balancer_where_none_is_asked_is_an_error() {
     assert_ne!(setup, setup.clone().balancer(Theta::HALF, Useless));
 }
 
-/// Under sharing a thief asks its balancer as well.
+/// Under sharing, too, a thief asks its balancer.
 #[test]
 fn thieves_that_share_ask_their_balancers() {
     let theta = Theta::new(0.75).unwrap();
@@ -96,7 +96,7 @@ fn thieves_that_share_ask_their_balancers() {
     assert!((skipped - 0.75).abs() < 0.05, "{skipped}");
 }
 
-/// Gives to the next one, and counts what came of it.
+/// Gives to the next processor, and counts accepted offers. The flag says whether it is eager.
 struct Next(Arc<AtomicU64>, bool);
 
 impl Donor for Next {
@@ -133,7 +133,8 @@ fn a_donor_decides_when_and_to_whom() {
     assert_eq!(setup, setup.clone());
 }
 
-/// A node that has affinity to the processor that enables it stays there, as in the pool.
+/// Tests that a node that has affinity to the processor that enables it stays there, as in the
+/// pool.
 #[test]
 fn what_wants_to_stay_is_not_spread() {
     let setup = Setup {
@@ -141,12 +142,12 @@ fn what_wants_to_stay_is_not_spread() {
         ..Setup::new(1, "sharing:greedy".parse().unwrap())
     };
     let tally = run("phased", &setup, Pacing::Lazy).tally;
-    // Those that prefer no processor may be offered, and find none.
+    // Nodes without affinity may be offered, but there is no other processor.
     assert!(tally.kept >= tally.affinities / 2, "{tally:?}");
     assert_eq!((tally.offered, tally.mailed), (0, 0));
 }
 
-/// The tally of 32 processors under `auto`.
+/// Returns the tally of a run under `auto`.
 fn auto(dag: &str, processors: usize) -> Tally {
     let setup = Setup::new(processors, "auto".parse().unwrap());
     run(dag, &setup, Pacing::Lazy).tally
@@ -197,13 +198,14 @@ fn mailboxes_bring_work_to_where_its_data_is() {
         (without - 0.125).abs() < 0.05,
         "one of eight by chance: {without}"
     );
-    // Only the idle read, and owners execute most of what they have enabled.
+    // Only idle processors read letters, and owners execute most of the nodes that they have
+    // enabled.
     assert!(with > 1.5 * without, "{with} against {without}");
 }
 
 #[test]
 fn a_letter_does_not_make_a_node_run_twice_or_late() {
-    // A mailbox of one letter refuses most; what it refuses is in the deque.
+    // A mailbox of one letter refuses most letters; their nodes are still in the deque.
     for mailbox in [1, 2, 1000] {
         for setup in machines(6, "sharing:greedy,theta_r=0.3") {
             let setup = Setup { mailbox, ..setup };
@@ -214,9 +216,9 @@ fn a_letter_does_not_make_a_node_run_twice_or_late() {
     }
 }
 
-/// A miss costs what an item's data costs. Dealing that sends every item where it wants has a few,
-/// those items of the first phase that their producer goes on with; thieves pay for nearly all of
-/// theirs.
+/// Tests that only misses cost `Costs::miss`. Dealing that sends every item to its preferred
+/// processor has few misses: items of the first phase that their producer continues with. Nearly
+/// all items that thieves execute are misses.
 #[test]
 fn a_miss_is_paid_for_by_those_that_miss() {
     let makespan = |strategy: &str, miss| {

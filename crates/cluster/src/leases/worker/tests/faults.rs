@@ -1,4 +1,4 @@
-//! Leases that are lost, values that panic, servers that refuse, jobs that are cancelled.
+//! Lost leases, values that panic, servers that refuse, cancelled jobs.
 
 use super::*;
 
@@ -114,7 +114,7 @@ fn endless(pool: &Arc<dyn LeasePool>, stop: &Stop, grace: Duration) -> thread::J
     thread
 }
 
-/// A failure is told, and results are handed in, though another task of the lease never ends.
+/// Failures are reported, and results are handed in, while another task of the lease never ends.
 #[test]
 fn what_failed_and_what_ended_does_not_wait_for_what_runs() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
@@ -128,7 +128,7 @@ fn what_failed_and_what_ended_does_not_wait_for_what_runs() {
     let start = Instant::now();
     let found = loop {
         let status = status(&pool);
-        // The first one, and the one that is fine.
+        // The first task, and the one that is fine.
         let found = (status.aside, status.tasks, status.in_flight);
         if found == (1, 2, 1) || start.elapsed() > Duration::from_secs(30) {
             break found;

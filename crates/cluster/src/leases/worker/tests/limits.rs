@@ -34,7 +34,7 @@ fn more_children_than_fit_into_a_request_go_in_bundles() {
     assert_eq!(all, tasks);
 }
 
-/// Each is tried again, and set aside on its own: they do not exceed what a request may have.
+/// Each is tried again, and set aside on its own: they do not exceed the limits of a request.
 #[test]
 fn more_failures_than_fit_into_a_request_cost_no_more_than_themselves() {
     let mut job = job("odd", Duration::from_secs(60));
@@ -44,8 +44,8 @@ fn more_failures_than_fit_into_a_request_cost_no_more_than_themselves() {
     assert!(status.reasons.iter().all(|aside| aside.attempts == 3));
 }
 
-/// A task that runs where it was spawned may be larger than one that is sent. If its worker dies it
-/// is one of several in what the lease kept.
+/// A task that runs where it was spawned may be larger than a task that is sent. If its worker dies
+/// it is one of several tasks that the lease kept.
 #[test]
 fn a_task_that_is_too_large_costs_none_of_its_bundle() {
     for why in [GiveUp::Stopping, GiveUp::Failed("it died".to_owned())] {
@@ -88,7 +88,7 @@ fn a_bundle_of_no_tasks_is_set_aside() {
     assert_eq!((status.state, status.aside), (State::Done, 1), "{status:?}");
 }
 
-/// A bundle waits for the one of its tasks that waits longest, and urgent tasks wait for no other.
+/// A bundle has the longest delay of its tasks, and urgent tasks do not share a bundle with others.
 #[test]
 fn bundles_have_tasks_that_begin_together() {
     let limits = Limits {
@@ -117,7 +117,7 @@ fn bundles_have_tasks_that_begin_together() {
     assert_eq!(all, (0..40).collect::<Vec<_>>());
 }
 
-/// They can meet only if the first one's children leave its process while two of them run there.
+/// The tasks can meet only if the children leave their process while two of them run there.
 #[test]
 fn children_are_handed_over_while_others_run() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
@@ -141,7 +141,7 @@ fn children_are_handed_over_while_others_run() {
     assert_eq!(ran, 9, "the first one, and eight that met");
 }
 
-/// Results that are put together, and get as large as all of them.
+/// Results that are concatenated, and so become as large as all of them together.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Pages(Vec<(u32, Vec<u8>)>);
 

@@ -3,16 +3,16 @@
 use super::*;
 use crate::Policy;
 
-/// The output: how many tasks there were.
+/// The output: the number of tasks.
 type Count = Sum<u64>;
 
-/// Takes longer than it may. The first one looks whether it is late; the second one does not, until
-/// the test lets it go.
+/// Takes longer than its time limit. `Looks` polls whether it is late; `Stuck` does not, and runs
+/// until the test releases it.
 #[derive(Serialize, Deserialize)]
 enum Slow {
     Looks,
     Stuck,
-    /// Spawns such a one, and many that are fine.
+    /// Spawns a `Looks`, and many tasks that are fine.
     Among(u32),
     Fine,
 }
@@ -27,7 +27,7 @@ impl Task for Slow {
     fn run(self, tasks: &Tasks<Count>) -> Count {
         match self {
             Slow::Looks => {
-                // What it spawns is void.
+                // The task that it spawns is void.
                 tasks.spawn(Slow::Fine);
                 while !tasks.cancelled() {
                     thread::sleep(Duration::from_millis(1));
@@ -48,7 +48,7 @@ impl Task for Slow {
     }
 }
 
-/// Fails at its first tries, and then comes back after an hour.
+/// Fails at its first tries, with pauses of hours.
 #[derive(Serialize, Deserialize)]
 struct Shaky;
 
@@ -70,7 +70,7 @@ impl Task for Shaky {
     }
 }
 
-/// Notes when it ran.
+/// Records the order in which tasks ran.
 #[derive(Serialize, Deserialize)]
 struct Plain(u64);
 
@@ -100,7 +100,7 @@ impl Task for Rush {
     }
 }
 
-/// Spawns a task for later, some of them in a group.
+/// Spawns a delayed task, and so on.
 #[derive(Serialize, Deserialize)]
 struct Plans {
     later: u32,
@@ -138,7 +138,7 @@ fn result(memory: &Memory) -> (u64, Status) {
     (ran, ended.status)
 }
 
-/// Works with one worker until it has had nothing to do for a while.
+/// Runs one worker until it has been idle for a while.
 fn work_alone(memory: &Arc<Memory>) -> Result<Tally, Trouble> {
     work_until(memory, Duration::from_millis(300))
 }
@@ -193,7 +193,7 @@ fn a_task_pauses_between_its_tries_and_the_pauses_get_longer() {
         let status = memory.status(&job("", Duration::ZERO).id);
         let status = status.expect("it is there").expect("it was submitted");
         assert_eq!((status.delayed, status.outstanding), (1, 1), "{status:?}");
-        // No pause is shorter than half of it, and none is longer.
+        // A pause is at least half of its nominal length, and at most all of it.
         memory.pass(pause / 2 - Duration::from_secs(60));
         assert_eq!(work_alone(&memory), Ok(Tally::default()));
         memory.pass(pause / 2 + Duration::from_secs(60));

@@ -5,7 +5,7 @@ use loom::thread;
 use super::*;
 use crate::scheduler::idle::counts::{AtomicCounts, Counts};
 
-/// One worker pushes a job while another goes to sleep: either it is woken, or it does not
+/// One worker pushes a job while another goes to sleep: either the sleeper is woken, or it does not
 /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
 #[test]
 fn a_push_wakes_a_sleeper() {
@@ -47,7 +47,8 @@ fn a_push_wakes_a_sleeper() {
 
 type Asleep = (Arc<SleepState>, Arc<AtomicCounts>, Arc<Embedded<usize>>);
 
-/// A worker asleep, the counts of its pool, and the deque of another one, which it has called.
+/// A worker that is asleep, the counts of its pool, and the deque of another worker, which it has
+/// called.
 fn asleep() -> Asleep {
     let (state, sleepers) = (SleepState::new(), AtomicCounts::new(0));
     let deque = Embedded::new();
@@ -80,7 +81,7 @@ fn who_is_woken_sees_why() {
     });
 }
 
-/// A pusher wakes no other worker while one is on its way: that one sees the job.
+/// A pusher wakes no other worker while one is on its way: the woken worker sees the job.
 #[test]
 fn a_push_behind_a_summons_is_seen() {
     loom::model(|| {
@@ -136,7 +137,7 @@ fn a_summons_that_fails_is_not_relied_on() {
     });
 }
 
-/// A pusher leaves its job to a worker that naps: that one sees it when it looks.
+/// A pusher leaves its job to a worker that naps: the napper sees it when it looks.
 #[test]
 fn a_push_that_is_left_to_a_nap_is_seen() {
     loom::model(|| {
@@ -199,8 +200,8 @@ fn a_call_that_is_left_to_a_napper_comes_back() {
     });
 }
 
-/// A pusher drafts a sleeper that is getting up just then: the draft is ended, and the call
-/// comes back for those that sleep on.
+/// A pusher drafts a sleeper that is getting up just then: the draft is ended, and the call comes
+/// back for workers that are still asleep.
 #[test]
 fn a_draft_that_comes_too_late_is_ended() {
     loom::model(|| {
@@ -226,7 +227,7 @@ fn a_draft_that_comes_too_late_is_ended() {
     });
 }
 
-/// A pusher that clears a call sees everyone asleep who relies on it. One may stand from
+/// A pusher that clears a call sees every sleeper that relies on it. The call may have been left
 /// before.
 fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
     loom::model(move || {
@@ -269,7 +270,7 @@ fn two_calls_are_not_cleared_unseen() {
     calls_are_not_cleared_unseen(2, false);
 }
 
-/// A pusher that clears a standing call sees that a spare is wanted by one who relies on it.
+/// A pusher that clears a call sees that a spare is wanted by a worker that relies on the call.
 fn wants_are_not_missed(before: fn(&AtomicCounts), want: fn(&AtomicCounts)) {
     loom::model(move || {
         let deque = Arc::new(Embedded::<usize>::new());
@@ -308,7 +309,7 @@ fn a_spare_put_aside_is_not_missed() {
     wants_are_not_missed(before, AtomicCounts::lower_spare);
 }
 
-/// The caller writes nothing, because another one's call stands.
+/// The sleeper writes nothing, because another sleeper has left a call before.
 #[test]
 fn a_standing_call_is_not_cleared_unseen() {
     calls_are_not_cleared_unseen(1, true);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Yields once, for so long, and returns when that has ended.
+/// Notes a yield of this length, and returns when it has ended.
 fn yield_for(crowd: &Crowd, began: u64, length: u64) -> u64 {
     crowd.note_yield(began, began + length);
     began + length

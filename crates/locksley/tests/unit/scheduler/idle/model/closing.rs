@@ -11,7 +11,7 @@ impl Program {
         ops.any(|op| matches!(op, Target(..) | Broadcast(_)))
     }
 
-    /// A thread that finds nothing to do in a pool that is closed.
+    /// The next step of a thread that finds nothing to do in a pool that is closed.
     pub(super) fn leave(&self, pool: usize) -> Step {
         if self.rules.wakes_when_leaving {
             Step::WakeAll {
@@ -83,7 +83,7 @@ impl Pool {
         }
     }
 
-    /// A spare gets up for another reason than that one is wanted.
+    /// Makes a spare get up, whether or not one is wanted.
     pub(super) fn raise(&mut self, index: usize) {
         self.threads[index].sleep = Sleep::Up;
         self.counts = self.counts.raise_spare();

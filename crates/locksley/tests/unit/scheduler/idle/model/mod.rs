@@ -2,18 +2,18 @@
 //!
 //! The model has the workers, spares and outside threads of one or two pools. Every access to the
 //! counts, to a queue or to a sleeper's state is a step of its own, and stateright tries all
-//! orders. The counts change by the same code as in the pool. A state from which no step leads on
-//! is a standstill if a task is not done, or a thread has not left a pool that was closed.
+//! orders. The counts change by the same code as in the pool. A state without a next step is a
+//! standstill (a deadlock) if a task is not done, or a thread has not left a pool that was closed.
 //!
-//! Abstracted: the queues of a pool are one bag; that a sleeper sees a push that does not see its
-//! call is assumed, so that it leaves its calls and looks in one step (`sleep` has loom models of
-//! that); which tasks are outstanding is known at once (`outstanding` has models of that). A nap
-//! can end at any moment; no other timer exists, so that nothing here relies on one. Whether a push
-//! leaves its task to a sleeper that naps, or drafts one, is open too.
+//! Abstractions: the queues of a pool are one bag. A sleeper is assumed to see a push that does not
+//! see its call, so it leaves its calls and looks in one step (`sleep` has loom models of that).
+//! Which tasks are outstanding is known at once (`outstanding` has models of that). A nap can end
+//! at any moment; no other timer exists, so nothing here relies on one. Whether a push leaves its
+//! task to a sleeper that naps, or drafts one, is a free choice.
 //!
-//! Workers of a pool that get no targeted jobs are alike, and so are its spares: states that differ
-//! by which of them is which are one. Each choice among threads is therefore open in the model,
-//! though the pool takes the first.
+//! Workers of a pool that get no targeted jobs are interchangeable, and so are its spares: states
+//! that differ only by a permutation of them count as one. So each choice among threads is free in
+//! the model, though the pool takes the first.
 
 mod closing;
 mod steps;
@@ -25,7 +25,7 @@ use stateright::{Model, Property};
 
 use super::counts::Counts;
 
-/// What a task does, one after the other.
+/// An operation of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Op {
     /// Pushes a task.
@@ -40,7 +40,8 @@ enum Op {
     Hand(usize, usize),
     /// Sends a task to a worker of the pool.
     Target(usize, usize),
-    /// Sends a task to each worker of the pool at once: the first of as many in a row.
+    /// Sends a task to each worker of the pool at once: consecutive tasks, of which this is the
+    /// first.
     Broadcast(usize),
     /// Waits until a task has begun, without telling the pool.
     Meet(usize),
@@ -50,10 +51,10 @@ enum Op {
     Leave(usize),
 }
 
-/// What distinguishes the protocol from one that stands still.
+/// The rules of the protocol. Without any of them, some program can stand still.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// A push wakes spares too that sleep in a wait.
+    /// A push also wakes spares that sleep in a wait.
     wakes_waiting_spares: bool,
     /// A waiter without a spare takes any work.
     takes_any: bool,
@@ -61,8 +62,8 @@ struct Rules {
     spares_look_again: bool,
     /// A worker woken to search that has something else to do wakes another one.
     passes_on: bool,
-    /// A worker that drops another pool waits as for any other thing: a spare takes its place, and
-    /// it runs what is targeted at it.
+    /// A worker that drops another pool waits like any other waiter: a spare takes its place, and
+    /// it runs jobs that are targeted at it.
     serves_while_closing: bool,
     /// A worker that leaves a pool wakes the others.
     wakes_when_leaving: bool,
@@ -72,7 +73,7 @@ struct Rules {
     keeps_summons: bool,
     /// A sleeper restores the calls that were cleared during its nap.
     restores_calls: bool,
-    /// A sleeper that was drafted, and is woken before it has taken that up, ends that nap.
+    /// A drafted sleeper that is woken before it has taken up the draft ends the nap.
     ends_drafts: bool,
 }
 
@@ -129,7 +130,7 @@ enum Step {
     Go,
     /// Looks whether it is called, after a push, and clears the call.
     LookCalled,
-    /// Wakes one.
+    /// Wakes a worker.
     Wake(Then),
     /// Has counted a spare as up, and calls it.
     Rouse(Then),
@@ -150,7 +151,7 @@ enum Step {
     CheckBlocked,
     Blocked,
     WithoutSpare,
-    /// Wakes the thread of this number in a pool that closes, and those behind it.
+    /// Wakes the thread with this number in a pool that closes, and those after it.
     WakeAll {
         pool: usize,
         next: usize,
@@ -176,9 +177,9 @@ enum Then {
 struct Thread {
     sleep: Sleep,
     summoned: bool,
-    /// A sleeper has left a call, so that the next push looks for sleepers.
+    /// Set if a sleeper has left a call, so that the next push looks for sleepers.
     called: bool,
-    /// Drafted as a napper, and has not taken that up.
+    /// Set if the worker was drafted as a napper, and has not taken up the draft.
     drafted: bool,
     step: Step,
     /// The tasks that it is inside of, with their next operations.
@@ -188,13 +189,13 @@ struct Thread {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Pool {
-    /// How many of the threads are workers; the others are spares.
+    /// Number of threads that are workers; the others are spares.
     size: usize,
     counts: Counts,
     queue: Vec<usize>,
     threads: Vec<Thread>,
     closing: bool,
-    /// Workers are alike.
+    /// Set if workers are interchangeable.
     alike: bool,
 }
 
@@ -212,14 +213,14 @@ enum Outside {
     Wake,
     StartSpare,
     Close,
-    /// Wakes the thread of this number, and those behind it.
+    /// Wakes the thread with this number, and those after it.
     WakeAll(usize),
     Done,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Action {
-    /// A thread makes its step; where it has a choice, this one.
+    /// A thread makes its step, with this choice if it has one.
     Thread {
         pool: usize,
         index: usize,
@@ -231,7 +232,7 @@ enum Action {
     },
 }
 
-/// How many ways there are at most where a thread has a choice.
+/// Maximum number of alternatives if a thread has a choice.
 const CHOICES: usize = 3;
 
 impl Model for Program {
@@ -242,7 +243,7 @@ impl Model for Program {
         let thread = |sleep| Thread {
             sleep,
             summoned: false,
-            // A spare takes it that there were calls before it was started.
+            // A spare starts with a call, since it has missed those that were left before.
             called: sleep == Sleep::Absent,
             drafted: false,
             step: Step::Go,
@@ -318,13 +319,13 @@ impl Model for Program {
 }
 
 impl State {
-    /// All tasks are done, and all threads have left the pools that were closed.
+    /// Returns `true` if all tasks are done, and all threads have left the pools that were closed.
     fn is_finished(&self) -> bool {
         let left = |pool: &Pool| !pool.closing || pool.is_left();
         self.tasks.iter().all(|&task| task == Task::Done) && self.pools.iter().all(left)
     }
 
-    /// The one of all states that differ by which thread is which.
+    /// Returns the representative of all states that differ only by a permutation of threads.
     fn representative(&self) -> State {
         let mut state = self.clone();
         for pool in &mut state.pools {

@@ -317,7 +317,7 @@ impl Program {
         pool.wake_up(worker);
     }
 
-    /// Goes on behind a wait that is over; otherwise runs what it waits for, or blocks.
+    /// Goes on after a wait that is over; otherwise runs what it waits for, or blocks.
     fn wait(&self, state: &mut State, pool: usize, index: usize, op: Op) -> Step {
         let over = match op {
             Wait(awaited) | Block(awaited) => state.tasks[awaited] == Task::Done,
@@ -342,7 +342,7 @@ impl Program {
     }
 
     fn search(&self, state: &mut State, pool: usize, index: usize, choice: usize) -> Step {
-        // What it was woken for may be private still, so that it cannot be had yet.
+        // The job that it was woken for may still be private, so that it cannot be stolen yet.
         let summoned = state.pools[pool].threads[index].summoned;
         if summoned && choice == CHOICES - 1 && index < self.pools[pool].0 {
             return Step::BeginSleep;
@@ -371,7 +371,7 @@ impl Program {
     /// called.
     fn wake(&self, pool: &mut Pool, choice: usize) -> bool {
         if pool.threads.iter().any(|t| t.sleep == Sleep::Search) {
-            // One is on its way, and wakes another if there is more than it takes.
+            // A worker is on its way, and wakes another one if there is more than it takes.
             return false;
         }
         let sleeps = |thread: &&mut Thread| thread.sleep == Sleep::Asleep;
@@ -464,7 +464,7 @@ impl Pool {
         if self.threads.iter().any(naps) {
             return true;
         }
-        // One that is about to park sees it then.
+        // A sleeper that is about to park sees it then.
         let sleeps = |thread: &&mut Thread| thread.sleep == Sleep::Asleep;
         let sleeper = self.threads.iter_mut().find(sleeps);
         sleeper.map(|sleeper| sleeper.drafted = true).is_some()
@@ -483,7 +483,8 @@ impl Pool {
         Some(self.queue.remove(last.saturating_sub(choice)))
     }
 
-    /// A task may have been left to it, and others rely on it for more.
+    /// Gets up after a nap. A task may have been left to this thread, and pushers rely on it to
+    /// wake others.
     fn get_up_from_nap(&mut self, index: usize) -> Step {
         self.threads[index].summoned = true;
         self.get_up(index)

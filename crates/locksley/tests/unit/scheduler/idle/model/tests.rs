@@ -26,7 +26,8 @@ fn needs(program: Program, broken: Rules) {
     assert_eq!(stands_still, None, "{program:?} ends without the rule too");
 }
 
-/// A pool of so many workers and spares, and what one outside thread hands over.
+/// A program on a pool with this number of workers and spares. One outside thread hands over the
+/// first task.
 fn one_pool(workers: usize, spares: usize, tasks: Vec<Vec<Op>>) -> Program {
     Program {
         pools: vec![(workers, spares)],
@@ -136,7 +137,7 @@ fn a_pool_that_is_closed_ends() {
     needs(program, broken);
 }
 
-/// A worker drops another pool, whose last task calls upon the worker's own pool.
+/// A worker drops another pool, whose last task calls into the worker's own pool.
 #[test]
 fn a_pool_is_dropped_by_another_ones_worker() {
     let tasks = vec![
@@ -190,7 +191,7 @@ fn blocked_tasks_end_with_spares() {
     explore(one_pool(1, 2, tasks)).expect("no standstill");
 }
 
-/// More blocked tasks than spares: a waiter that blocked all the same would stand still.
+/// More blocked tasks than spares: the program stands still if a waiter blocks all the same.
 #[test]
 fn a_waiter_without_a_spare_takes_any_work() {
     let tasks = vec![
@@ -222,8 +223,8 @@ fn refused_threads_do_not_matter() {
     explore(program).expect("no standstill");
 }
 
-/// Calls to and fro between two pools, longer than there are spares: the worker that is left may be
-/// a spare.
+/// Calls back and forth between two pools, in a chain longer than the number of spares: the worker
+/// that is left may be a spare.
 #[test]
 fn calls_between_pools_end() {
     let tasks = vec![
@@ -244,8 +245,8 @@ fn calls_between_pools_end() {
     needs(program, broken);
 }
 
-/// A worker is woken to search, and has a targeted job that takes until another worker has run what
-/// it was woken for.
+/// A worker is woken to search, and gets a targeted job that lasts until another worker has run the
+/// job that it was woken for.
 #[test]
 fn a_summons_is_passed_on() {
     let tasks = vec![
@@ -261,8 +262,8 @@ fn a_summons_is_passed_on() {
     needs(program, broken);
 }
 
-/// A worker that was woken cannot get at the first of two tasks at once, and goes to sleep; the
-/// pusher relied on it to wake another for the second.
+/// A woken worker cannot get at the first of two tasks at once, and goes to sleep; the pusher
+/// relied on it to wake another one for the second.
 #[test]
 fn a_summons_is_kept_by_one_that_sees_work() {
     let tasks = vec![vec![Spawn(1), Spawn(2), Spin(2)], vec![Spin(2)], vec![]];
