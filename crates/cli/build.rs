@@ -1,9 +1,9 @@
 //! Embeds the sources of the drop-in rayon-core and of the crates below it, for `cargo locksley`.
 //!
 //! The table is `$OUT_DIR/sources.rs`. Manifests are rewritten so that each crate stands alone:
-//! what they inherit from the workspace is filled in, because cargo takes the workspace of the
-//! project that the sources are unpacked in for theirs. Dev-dependencies and dependencies for loom
-//! are left out, so that the project resolves nothing that it does not build.
+//! inherited values are filled in, because cargo would look for them in the workspace of the
+//! project in which the sources are unpacked. Dev-dependencies and dependencies for loom are left
+//! out, so that the project resolves nothing that it does not build.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const CRATES: [&str; 7] = [
     "trace",
 ];
 
-/// Folders of a crate that a build of it as a dependency does not read.
+/// Folders that cargo does not read when it builds a crate as a dependency.
 const UNUSED: [&str; 7] = [
     "tests",
     "benches",
@@ -88,7 +88,7 @@ fn collect(folder: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io:
     Ok(())
 }
 
-/// What crates inherit: the lines `key = value` of the sections of the workspace's manifest.
+/// Sections of the workspace's manifest, from which crates inherit, with their `key = value` lines.
 struct Workspace(Vec<(String, Vec<(String, String)>)>);
 
 impl Workspace {
@@ -118,7 +118,7 @@ impl Workspace {
         value
     }
 
-    /// A crate's manifest with what it inherits filled in.
+    /// Returns a crate's manifest with the inherited values filled in.
     fn fill_in(&self, manifest: &str) -> String {
         let mut text = String::new();
         let mut section = String::new();
@@ -180,7 +180,7 @@ impl Workspace {
     }
 }
 
-/// A dependency whose path is relative to the workspace, relative to a crate beside it.
+/// Rewrites a dependency's path, relative to the workspace, to be relative to a sibling crate.
 fn beside(dependency: &str) -> String {
     dependency.replace("path = \"crates/", "path = \"../")
 }

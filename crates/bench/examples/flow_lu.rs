@@ -1,4 +1,4 @@
-//! A = L U in tiles, without pivots: the matrix has so large a diagonal that none are needed. The
+//! Factorises A = L U in tiles, without pivoting: the diagonal of the matrix is large enough. The
 //! result is compared with nalgebra's.
 //!
 //!     cargo run --release -p locksley-bench --example flow_lu
@@ -9,7 +9,7 @@ use nalgebra::DMatrix;
 const SIZE: usize = 300;
 const SIDE: usize = 40;
 
-/// A tile on the diagonal becomes L below the diagonal and U on and above it.
+/// Factorises a tile on the diagonal: L below the diagonal, U on and above it.
 fn factor(tile: &mut Tile<'_, f64>) {
     for k in 0..tile.rows() {
         for i in k + 1..tile.rows() {
@@ -27,7 +27,7 @@ fn eliminate(by: f64, other: &[f64], row: &mut [f64]) {
     }
 }
 
-/// A tile to the right becomes one of U.
+/// Turns a tile to the right of the diagonal into one of U.
 fn solve_right(diagonal: &Tile<'_, f64>, tile: &mut Tile<'_, f64>) {
     for i in 1..tile.rows() {
         for k in 0..i {
@@ -37,7 +37,7 @@ fn solve_right(diagonal: &Tile<'_, f64>, tile: &mut Tile<'_, f64>) {
     }
 }
 
-/// A tile below becomes one of L.
+/// Turns a tile below the diagonal into one of L.
 fn solve_below(diagonal: &Tile<'_, f64>, tile: &mut Tile<'_, f64>) {
     for i in 0..tile.rows() {
         let row = tile.row_mut(i);

@@ -1,4 +1,4 @@
-//! Every bar of the project, measured beside the rivals in one interleaved run.
+//! Benchmarks: Locksley and other runtimes in one interleaved run, with limits ("bars").
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ use harness::report::{Outcome, Report};
 use harness::table::Style;
 use harness::{Plan, Wrong};
 
-/// What the process tells its caller.
+/// Exit codes.
 mod exit {
     /// A bar is short.
     pub(crate) const SHORT: u8 = 1;
@@ -37,7 +37,7 @@ mod exit {
     pub(crate) const USAGE: u8 = 64;
 }
 
-/// Whose versions the report names.
+/// Libraries whose versions the report names.
 const RIVALS: [&str; 7] = [
     "chili",
     "crossbeam-deque",
@@ -48,16 +48,16 @@ const RIVALS: [&str; 7] = [
     "st3",
 ];
 
-/// The hidden subcommand with which the binary calls itself under valgrind.
+/// Hidden subcommand by which the binary runs itself under valgrind.
 const TURN: &str = "turn";
 
-/// The hidden subcommand with which the binary gives a contender a process of its own.
+/// Hidden subcommand of a contender's process.
 const SERVE: &str = "serve";
 
-/// The hidden subcommand with which the binary looks at a contender that does nothing.
+/// Hidden subcommand that probes an idle contender.
 const PROBE: &str = "probe";
 
-/// The hidden subcommand with which the binary is a rank of a job.
+/// Hidden subcommand of a rank.
 #[cfg(feature = "mpi")]
 const RANK: &str = "rank";
 
@@ -84,8 +84,8 @@ Exit codes:
   3  the report could not be written
   64 the command line is wrong";
 
-/// Measures Locksley beside its rivals: contenders take turns in one run, every result is
-/// verified, and one line for each bar says whether it is kept.
+/// Compares Locksley with other runtimes and libraries. Contenders take turns in one run, every
+/// result is verified, and one line for each bar says whether it is kept.
 #[derive(Parser)]
 #[command(name = "locksley-bench", version, after_help = EXAMPLES)]
 struct Cli {
@@ -97,42 +97,42 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Work piles against crossbeam-deque, crossbeam-queue, st3 and rtrb.
+    /// The queues, and crossbeam-deque, crossbeam-queue, st3 and rtrb.
     Queues,
-    /// The pool against rayon, chili and forte.
+    /// The pool, and rayon, chili and forte.
     Joins,
-    /// The pool's strategies beside each other, and what the papers say of them.
+    /// The pool's strategies, and the papers' claims about them.
     Strategies,
     /// Programs that use rayon, with its own rayon-core and with ours.
     Rayon,
-    /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; what a steal
-    /// costs.
+    /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; the cost of a
+    /// steal.
     Steals,
-    /// Loops that split on request beside the sequential iterator and rayon's.
+    /// Loops that split on request, sequential iterators and rayon's.
     Loops,
-    /// The simulator: its speed, and its predictions beside the pool's counters.
+    /// The simulator: its speed, and its predictions compared with the pool's counters.
     Sim,
-    /// Dataflow: what a task costs, and flows beside fork-join and barriers.
+    /// Dataflow: the cost of a task, and flows compared with fork-join and barriers.
     Flow,
-    /// Several processes beside one.
+    /// One and several processes.
     Cluster,
-    /// Every suite there is.
+    /// All suites.
     All,
-    /// One turn of one contender, untimed: what valgrind counts.
+    /// One untimed turn of one contender, whose instructions valgrind counts.
     #[command(name = TURN, hide = true)]
     Turn {
         workload: String,
         contender: String,
         operations: u64,
     },
-    /// Turns of a contender, as many as are ordered on standard input.
+    /// Turns of a contender, on demand of standard input.
     #[command(name = SERVE, hide = true)]
     Serve {
         runtime: String,
         case: String,
         workers: usize,
     },
-    /// What a contender uses while it does nothing, or before and after.
+    /// Processor time or memory of a contender.
     #[command(name = PROBE, hide = true)]
     Probe {
         probe: joins::Probe,
@@ -159,10 +159,10 @@ struct Options {
     /// Rounds; in each, every contender gives one sample.
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Only what has this in its name; the bars of the rest are skipped.
+    /// Only measurements with this in their name; the bars of the others are skipped.
     #[arg(long, global = true, value_name = "NAME")]
     only: Option<String>,
-    /// Where the shuffling of the rounds starts [default: from the clock].
+    /// Seed for shuffling the rounds [default: from the clock].
     #[arg(long, global = true)]
     seed: Option<u64>,
 }
@@ -183,7 +183,7 @@ impl Options {
     }
 }
 
-/// A suite measures what it is about.
+/// A suite of measurements.
 type Suite = fn(&Plan) -> Result<Outcome, Wrong>;
 
 fn main() -> ExitCode {

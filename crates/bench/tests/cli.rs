@@ -1,11 +1,11 @@
-//! The binary as its users see it.
+//! Tests of the command line.
 
 use std::process::{Command, Output};
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_locksley-bench"))
         .args(arguments)
-        // Without valgrind in reach: counting instructions in a debug build takes long.
+        // Valgrind is hidden, since counting instructions in a debug build takes long.
         .env("PATH", "")
         .output()
         .expect("the binary runs")
@@ -46,7 +46,7 @@ fn every_runtime_runs_every_program() {
     assert!(
         stdout.contains("\nbar instructions of fib join locksley: unknown (limit 47) skipped\n")
     );
-    // No bar but those of instructions is skipped where memory and processor time can be told.
+    // If memory and processor time can be measured, only the bars for instructions are skipped.
     let skipped = stdout.lines().filter(|line| line.ends_with(" skipped"));
     assert!(
         skipped.count() == 6 || !cfg!(target_os = "linux"),
@@ -77,7 +77,7 @@ fn every_strategy_is_measured() {
         stdout.contains("\nbar strategies sort P=2 sharing / chase-lev: "),
         "{stdout}"
     );
-    // Only what this build cannot read is skipped.
+    // Only strategies that this build cannot parse are skipped.
     let skipped = stdout.lines().filter(|line| line.ends_with(" skipped"));
     let left_out = stderr.lines().any(|line| line.contains("`dealing`"));
     assert_eq!(skipped.count() > 0, left_out, "{stdout}");

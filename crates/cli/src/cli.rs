@@ -14,13 +14,13 @@ use crate::render::output;
 
 const EXAMPLES: &str = "  \
   locksley                                  a tour: three programs under every strategy
-  locksley run queens --stats               one run, checked, and what each worker did
+  locksley run queens --stats               one run, verified, with counters of each worker
   locksley compare fib sort --workers 1:4   strategies and rivals side by side, as a page
   locksley replay sort -p 1,2,64            a forecast for 64 processors
   locksley list                             workloads, strategies, rivals";
 
-/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this
-/// machine.
+/// Runs, compares, profiles and simulates programs under the scheduling strategies of Locksley, a
+/// task runtime.
 ///
 /// Without a command: a short tour.
 #[derive(Parser)]
@@ -32,10 +32,10 @@ pub(crate) struct Cli {
     pub(crate) options: Options,
 }
 
-/// What every command has.
+/// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// Where files are written, and nowhere else [default: locksley-out].
+    /// Folder for the files that are written [default: locksley-out].
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON document instead of text.
@@ -45,16 +45,16 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a workload once, check its result, and tell what the workers did.
+    /// Run a workload once, check its result, and show what the workers did.
     #[command(after_help = help(run::EXAMPLES))]
     Run(run::Run),
-    /// Put strategies and rivals side by side.
+    /// Compare strategies, other runtimes and serial code.
     #[command(after_help = help(compare::EXAMPLES))]
     Compare(compare::Compare),
-    /// Tell how parallel a program is: work, span, and speed-ups, possible and measured.
+    /// Measure how parallel a program is: work, span, possible and measured speed-ups.
     #[command(after_help = help(profile::EXAMPLES))]
     Profile(profile::ProfileRun),
-    /// Trace a run: a timeline for Perfetto, who stole from whom, and how much was waiting.
+    /// Trace a run: a timeline for Perfetto, steals between workers, and queue lengths.
     #[command(after_help = help(trace::EXAMPLES))]
     Trace(trace::TraceRun),
     /// Record a run: forks, joins, and the time between them.
@@ -63,10 +63,10 @@ pub(crate) enum Command {
     /// Simulate a recorded run with other numbers of processors, strategies and latencies.
     #[command(after_help = help(replay::EXAMPLES))]
     Replay(replay::Replay),
-    /// Make the papers' experiments again.
+    /// Repeat the papers' experiments.
     #[command(after_help = help(experiment::EXAMPLES))]
     Experiment(experiment::Experiments),
-    /// Simulate a computation: any scheduler of the papers, on as many processors as you like.
+    /// Simulate a computation under the papers' schedulers, on any number of processors.
     #[command(after_help = help(simulate::EXAMPLES))]
     Simulate(simulate::Simulate),
     /// Check the papers' claims, and draw their figures with measured points.
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// Run a task program over threads, processes and hosts.
     #[command(after_help = help(cluster::EXAMPLES))]
     Cluster(cluster::Cluster),
-    /// Show what a pool sees of this machine.
+    /// Show the processors, caches and limits that a pool finds on this machine.
     #[command(after_help = help(topology::EXAMPLES))]
     Topology,
     /// Make one page of all results in a folder.
@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
-/// The commands by what they are for, in the order of `--help`.
+/// Commands by purpose, in the order of `--help`.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "compare", "experiment"]),
     ("Understand", &["profile", "trace", "record", "topology"]),
@@ -116,7 +116,7 @@ fn stop(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// The command with its subcommands in groups. clap lists them one after another.
+/// Returns the command with its subcommands in groups; clap has a single list.
 fn grouped(mut command: clap::Command) -> clap::Command {
     command.build();
     let mut list = String::new();

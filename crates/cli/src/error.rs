@@ -8,43 +8,43 @@ use locksley::BuildError;
 use locksley_measure::Wrong;
 use locksley_workload::Mismatch;
 
-/// For every `--help`.
+/// The exit codes, for every `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-  0    all is well
+  0    success
   1    a program gave a wrong result, or a claim that was checked does not hold
-  2    the command line makes no sense
-  3    a file could not be read or written, or the system refused something
-  130  interrupted (Ctrl-C); what was measured until then is kept";
+  2    the command line is invalid
+  3    a file could not be read or written, or a system call failed
+  130  interrupted (Ctrl-C); the results so far are kept";
 
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// A result is wrong, or a claim does not hold.
     Check(String),
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage(String),
-    /// A file, or the system.
+    /// A file could not be accessed, or the system refused something.
     System(String),
 }
 
 impl Error {
-    /// An error of the command line.
+    /// Returns an error of the command line.
     pub(crate) fn usage(why: impl fmt::Display) -> Error {
         Error::Usage(why.to_string())
     }
 
-    /// A wrong result of a program.
+    /// Returns the error for a wrong result of a program.
     pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Error {
         Error::Check(format!("{what} gave a wrong result: {wrong}"))
     }
 
-    /// A file that could not be read, written or created.
+    /// Returns the error for a file that could not be read, written or created.
     pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Error {
         Error::System(format!("cannot {doing} {}: {error}", path.display()))
     }
 
-    /// The exit code of the process.
+    /// Returns the exit code of the process.
     pub(crate) fn code(&self) -> ExitCode {
         match self {
             Error::Check(_) => 1.into(),

@@ -1,4 +1,4 @@
-//! The lab: the commands `locksley` and `cargo locksley`.
+//! The commands `locksley` and `cargo locksley`.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! A library that is loaded while a program runs, uses the global pool, and can be unloaded: it has
-//! the pool ended first.
+//! A library that is loaded at run time, uses the global pool, and can be unloaded after it has
+//! shut down the pool.
 
 /// Sums the numbers below `end`, in parallel.
 #[unsafe(no_mangle)]
@@ -7,7 +7,7 @@ pub extern "C" fn plugin_sum(end: u64) -> u64 {
     sum(0, end)
 }
 
-/// Ends the library's threads. Called before it is unloaded.
+/// Ends the library's threads. To be called before the library is unloaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_end() {
     rayon_core::shutdown_global();

@@ -1,10 +1,10 @@
-//! One closure, once in every thread.
+//! Broadcasts: a closure that runs once in every thread.
 
 use std::fmt;
 
 use crate::global::{global, inside};
 
-/// What the closure of a [`broadcast`] is told.
+/// Context of a closure that runs in a [`broadcast`].
 pub struct BroadcastContext<'a>(locksley::BroadcastContext<'a>);
 
 impl<'a> BroadcastContext<'a> {
@@ -12,7 +12,7 @@ impl<'a> BroadcastContext<'a> {
         BroadcastContext(context)
     }
 
-    /// The index of the thread that the closure runs on.
+    /// Returns the index of the thread that runs the closure.
     ///
     /// ```
     /// let indices = rayon_core::broadcast(|context| context.index());
@@ -23,7 +23,7 @@ impl<'a> BroadcastContext<'a> {
         self.0.index()
     }
 
-    /// The number of threads, each of which runs the closure.
+    /// Returns the number of threads that run the closure.
     ///
     /// ```
     /// let sizes = rayon_core::broadcast(|context| context.num_threads());
@@ -44,8 +44,8 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-/// Runs `op` once in every thread of the calling thread's pool, or of the global one; returns the
-/// results by index. If some panic, so does this, when all are done.
+/// Runs `op` once in every thread of the calling thread's pool, or of the global one. Returns the
+/// results by index. Panics, once all calls have ended, if one of them panicked.
 ///
 /// ```
 /// let indices = rayon_core::broadcast(|context| context.index());
@@ -64,7 +64,7 @@ where
 }
 
 /// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does
-/// not wait for it. Panics go where those of [`spawn`](crate::spawn()) do.
+/// not wait for it. Panics are handled as those of [`spawn`](crate::spawn()).
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! How a pool is configured and built.
+//! The builder of pools.
 
 use std::any::Any;
 use std::fmt;
@@ -18,10 +18,10 @@ type NameMaker = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// How threads idle that others call upon from outside, in short loops: with their processor on
-/// offer most of the time, because the caller may want it. Measured on 2 processors with 5000 loops
-/// of 64 items: half of rayon's time with one processor taken by another program, where spinning as
-/// long would take three times rayon's.
+/// How idle threads wait for work before they sleep. They mostly yield, because a caller outside of
+/// the pool that runs many short loops may need the processor. Measured on 2 processors with 5000
+/// loops of 64 items while another program used one processor: half of rayon's time, where spinning
+/// for as long would take three times rayon's.
 const IDLE: Idle = Idle {
     spins: 4,
     yields: 64,
@@ -38,8 +38,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     spawn_handler: S,
 }
 
-/// All that does not depend on how threads are started: what it takes to build a pool is compiled
-/// once.
+/// The settings that do not depend on how threads are started, so that the code that builds a pool
+/// is not generic.
 #[derive(Default)]
 struct Settings {
     num_threads: usize,
@@ -62,14 +62,14 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// A builder with the defaults.
+    /// Returns a builder with default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all of them
+    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all threads
     /// have ended. Each thread calls `wrapper`, which can borrow from the caller, and which should
-    /// run what it is given.
+    /// [run](ThreadBuilder::run) its argument.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,7 +124,8 @@ where
         self.settings.build(&mut |thread| handler.spawn(thread))
     }
 
-    /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.
+    /// Builds the global pool. Returns an error if it exists already, from an earlier call or from
+    /// first use.
     ///
     /// ```
     /// rayon_core::ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
@@ -136,7 +137,7 @@ where
 }
 
 impl Settings {
-    /// Builds a pool whose threads `spawn` starts.
+    /// Builds a pool whose threads are started by `spawn`.
     fn build(
         mut self,
         spawn: &mut dyn FnMut(ThreadBuilder) -> io::Result<()>,
@@ -155,7 +156,7 @@ impl Settings {
         Ok(ThreadPool::over(pool))
     }
 
-    /// Locksley's builder for a pool that behaves like rayon's.
+    /// Returns Locksley's builder for a pool that behaves like rayon's.
     fn configure(&mut self) -> locksley::Builder {
         let wanted = match self.num_threads {
             0 => environment::num_threads(),
@@ -170,7 +171,7 @@ impl Settings {
             .breadth_first(self.breadth_first)
             .panic_handler(last_resort(self.panic_handler.take()));
         if waiting == Waiting::TakeAny {
-            // No worker takes the place of one that waits, so it must be free to run anything.
+            // No spare takes the place of a waiting worker, so it must be free to run any task.
             builder = builder.depth_limit(usize::MAX);
         }
         if let Some(size) = self.stack_size {
@@ -184,8 +185,8 @@ impl Settings {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Has threads started by a closure: it sees to it that some thread
-    /// [runs](ThreadBuilder::run) what it is given.
+    /// Sets a closure that starts threads: each must [run](ThreadBuilder::run) the `ThreadBuilder`
+    /// that the closure receives.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new()
@@ -207,7 +208,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Names the threads, by index. The default is no name.
+    /// Sets a closure that names the threads by index. By default they have no names.
     ///
     /// ```
     /// let name = |index| format!("crew {index}");
@@ -223,8 +224,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The number of threads. With 0, the default, `RAYON_NUM_THREADS` says, or else there is one
-    /// for each CPU that the process may use. More than [`max_num_threads`] are not had.
+    /// Sets the number of threads, at most [`max_num_threads`]. With 0, the default, it is that of
+    /// `RAYON_NUM_THREADS`, or else one for each CPU that the process may use.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -235,9 +236,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the calling thread the pool's first, with index 0, until it ends. It is none that the
-    /// pool starts: start and exit handlers are not run for it, and it takes work only where it
-    /// waits or yields.
+    /// Makes the calling thread the pool's first, with index 0, until it ends. Start and exit
+    /// handlers do not run for it, and it runs tasks only while it waits or yields.
     ///
     /// ```
     /// std::thread::spawn(|| {
@@ -254,9 +254,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets the payload of a panic that reaches no caller: that of a spawned task, or of a
-    /// start or exit handler. Without a handler such a panic aborts the process, and so does one in
-    /// the handler.
+    /// Sets a handler for the payload of a panic that reaches no caller: that of a spawned task, or
+    /// of a start or exit handler. Without a handler such a panic aborts the process, and so does a
+    /// panic of the handler.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -276,7 +276,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The size of the threads' stacks, in bytes.
+    /// Sets the size of the threads' stacks, in bytes.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().stack_size(8 << 20).build().unwrap();
@@ -287,7 +287,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Lets each thread take the oldest of its own tasks first.
+    /// Makes each thread take the oldest of its own tasks first.
     ///
     /// ```
     /// # #![allow(deprecated)]
@@ -300,7 +300,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Runs in each thread when it starts, with the thread's index.
+    /// Sets a closure that runs in each thread when it starts, with the thread's index.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -319,7 +319,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Runs in each thread before it ends, with the thread's index.
+    /// Sets a closure that runs in each thread before it ends, with the thread's index.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -340,7 +340,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// What happens to a panic that reaches no caller.
+/// Returns the handler of panics that reach no caller: `handler`, or else an abort.
 fn last_resort(handler: Option<PanicHandler>) -> impl Fn(Box<dyn Any + Send>) + Send + Sync {
     move |payload| {
         let why = match &handler {
@@ -355,7 +355,7 @@ fn last_resort(handler: Option<PanicHandler>) -> impl Fn(Box<dyn Any + Send>) + 
     }
 }
 
-/// What stands for a closure.
+/// Placeholder for a closure in `Debug`.
 struct Closure;
 
 impl fmt::Debug for Closure {

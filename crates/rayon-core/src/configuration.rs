@@ -1,4 +1,4 @@
-//! The older names of the builder.
+//! Deprecated names of the builder.
 #![allow(deprecated)]
 
 use std::any::Any;
@@ -8,7 +8,7 @@ use std::fmt;
 use crate::builder::ThreadPoolBuilder;
 use crate::pool::ThreadPool;
 
-/// The older name of [`ThreadPoolBuilder`].
+/// Deprecated name of [`ThreadPoolBuilder`].
 ///
 /// ```
 /// # #![allow(deprecated)]
@@ -28,17 +28,17 @@ impl Configuration {
         }
     }
 
-    /// [`ThreadPoolBuilder::new`].
+    /// See [`ThreadPoolBuilder::new`].
     pub fn new() -> Configuration {
         Configuration::default()
     }
 
-    /// [`ThreadPoolBuilder::build`].
+    /// See [`ThreadPoolBuilder::build`].
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         Ok(self.builder.build()?)
     }
 
-    /// [`ThreadPoolBuilder::thread_name`].
+    /// See [`ThreadPoolBuilder::thread_name`].
     pub fn thread_name<F>(self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -46,12 +46,12 @@ impl Configuration {
         self.map(|builder| builder.thread_name(closure))
     }
 
-    /// [`ThreadPoolBuilder::num_threads`].
+    /// See [`ThreadPoolBuilder::num_threads`].
     pub fn num_threads(self, num_threads: usize) -> Configuration {
         self.map(|builder| builder.num_threads(num_threads))
     }
 
-    /// [`ThreadPoolBuilder::panic_handler`].
+    /// See [`ThreadPoolBuilder::panic_handler`].
     pub fn panic_handler<H>(self, panic_handler: H) -> Configuration
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -59,17 +59,17 @@ impl Configuration {
         self.map(|builder| builder.panic_handler(panic_handler))
     }
 
-    /// [`ThreadPoolBuilder::stack_size`].
+    /// See [`ThreadPoolBuilder::stack_size`].
     pub fn stack_size(self, stack_size: usize) -> Self {
         self.map(|builder| builder.stack_size(stack_size))
     }
 
-    /// [`ThreadPoolBuilder::breadth_first`].
+    /// See [`ThreadPoolBuilder::breadth_first`].
     pub fn breadth_first(self) -> Self {
         self.map(ThreadPoolBuilder::breadth_first)
     }
 
-    /// [`ThreadPoolBuilder::start_handler`].
+    /// See [`ThreadPoolBuilder::start_handler`].
     pub fn start_handler<H>(self, start_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl Configuration {
         self.map(|builder| builder.start_handler(start_handler))
     }
 
-    /// [`ThreadPoolBuilder::exit_handler`].
+    /// See [`ThreadPoolBuilder::exit_handler`].
     pub fn exit_handler<H>(self, exit_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -92,7 +92,7 @@ impl fmt::Debug for Configuration {
     }
 }
 
-/// The older name of [`ThreadPoolBuilder::build_global`].
+/// Deprecated name of [`ThreadPoolBuilder::build_global`].
 ///
 /// ```
 /// # #![allow(deprecated)]

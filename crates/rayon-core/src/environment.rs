@@ -1,4 +1,4 @@
-//! What the environment says of rayon's pools, beside what it says of all pools
+//! Environment variables for rayon's pools, in addition to those for all pools
 //! (`locksley::Builder`).
 
 use std::env;
@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::{Waiting, report};
 
-/// The number of threads of a pool that is not told otherwise: by the environment, or one for each
-/// CPU.
+/// Returns the default number of threads of a pool: from the environment, or one for each CPU.
 pub(crate) fn num_threads() -> usize {
     let wanted = number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS"));
     match wanted {
@@ -17,14 +16,14 @@ pub(crate) fn num_threads() -> usize {
     }
 }
 
-/// The number that a variable is set to.
+/// Returns the number to which a variable is set.
 #[inline(never)]
 fn number(name: &str) -> Option<usize> {
     env::var(name).ok()?.parse().ok()
 }
 
-/// What a thread does while it waits: by default it takes any work, as rayon's do. A value that
-/// there is not is reported once, and ignored.
+/// Returns what a thread runs while it waits: by default any task, as in rayon. An invalid value is
+/// reported once, and ignored.
 pub(crate) fn waiting() -> Waiting {
     static REPORT: Once = Once::new();
     let Ok(value) = env::var("LOCKSLEY_WAITING") else {
@@ -44,11 +43,11 @@ pub(crate) fn waiting() -> Waiting {
     }
 }
 
-/// What `LOCKSLEY_REPRODUCIBLE` said when the last pool was built; 0 if it is not set.
+/// Value of `LOCKSLEY_REPRODUCIBLE` when the last pool was built; 0 if it was not set.
 static REPRODUCIBLE: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of threads that rayon's iterators are told of, whatever the number is, if the way in
-/// which they split their work is not to depend on it.
+/// Returns the number of threads to report to rayon's iterators instead of the real one, so that
+/// they split their work in the same way with any number. `None` means the real number.
 #[inline]
 pub(crate) fn reproducible() -> Option<usize> {
     match REPRODUCIBLE.load(Ordering::Relaxed) {
@@ -57,8 +56,8 @@ pub(crate) fn reproducible() -> Option<usize> {
     }
 }
 
-/// Reads `LOCKSLEY_REPRODUCIBLE`, and returns how many threads a pool may have for it: as many as
-/// it says. What is no number is reported once, and ignored.
+/// Reads `LOCKSLEY_REPRODUCIBLE`, and returns the largest number of threads that a pool may have,
+/// which is its value. A value that is not a number is reported once, and ignored.
 pub(crate) fn read_reproducible() -> usize {
     static REPORT: Once = Once::new();
     let name = "LOCKSLEY_REPRODUCIBLE";

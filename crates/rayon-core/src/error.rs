@@ -1,4 +1,4 @@
-//! Why a pool could not be built.
+//! The error of building a pool.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::io;
 
 use locksley::BuildError;
 
-/// Why a pool could not be built.
+/// Error of a pool that could not be built.
 ///
 /// ```
 /// let _ = rayon_core::ThreadPoolBuilder::new().build_global();
@@ -36,7 +36,7 @@ impl From<BuildError> for ThreadPoolBuildError {
         let kind = match error {
             BuildError::AlreadyWorker => Kind::AlreadyWorker,
             BuildError::Thread { source, .. } => Kind::Io(source),
-            // As text: what shows the fields of all kinds of errors is 30 KB of code.
+            // As text, because the `Debug` code of all kinds of errors takes 30 KB.
             other => Kind::Io(io::Error::other(other.to_string())),
         };
         ThreadPoolBuildError { kind }
@@ -44,7 +44,7 @@ impl From<BuildError> for ThreadPoolBuildError {
 }
 
 impl fmt::Display for ThreadPoolBuildError {
-    /// In rayon's words, which programs may compare with.
+    /// Uses rayon's messages, since programs may compare them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::GlobalExists => {

@@ -1,4 +1,4 @@
-//! The pool that calls from outside of any pool go to, and who is inside of one.
+//! The global pool, which runs calls from outside of any pool.
 
 use locksley::{PerProcess, Worker, report};
 
@@ -8,7 +8,7 @@ use crate::pool::ThreadPool;
 
 static GLOBAL: PerProcess<ThreadPool> = PerProcess::new();
 
-/// The global pool, started now if it was not.
+/// Returns the global pool, and starts it on first use.
 pub(crate) fn global() -> &'static ThreadPool {
     GLOBAL.get_or_init(|| {
         let pool = ThreadPoolBuilder::new().build();
@@ -23,14 +23,15 @@ pub(crate) fn global() -> &'static ThreadPool {
     })
 }
 
-/// Makes what `build` builds the global pool, unless there is one.
+/// Builds the global pool with `build`, unless there is one.
 pub(crate) fn set_global(
     build: impl FnOnce() -> Result<ThreadPool, ThreadPoolBuildError>,
 ) -> Result<(), ThreadPoolBuildError> {
     if GLOBAL.get().is_some() {
         return Err(ThreadPoolBuildError::GLOBAL_EXISTS);
     }
-    // Not under a lock: what starts the threads may call back. Of two that race, one is in vain.
+    // Not under a lock, since the closure that starts the threads may call into this crate. If two
+    // calls race, one pool is built in vain.
     let mut pool = Some(build()?);
     GLOBAL.get_or_init(|| pool.take().expect("it is taken once"));
     match pool {
@@ -39,12 +40,13 @@ pub(crate) fn set_global(
     }
 }
 
-/// Ends the global pool: waits until everything that was spawned is done and its threads have
-/// ended. The next use of it starts another one. rayon-core has no such function: it is for a
-/// library that is about to be unloaded, whose code must run in no thread.
+/// Shuts down the global pool: waits until everything that was spawned is done and its threads have
+/// ended. The next use starts a new one. The original rayon-core has no such function; it is for a
+/// library that is about to be unloaded, whose code must not run in any thread.
 ///
-/// No other thread may use the global pool meanwhile: what it hands to a pool that has ended does
-/// not run. Threads that a `spawn_handler` started are waited for until they have left the pool.
+/// No other thread may use the global pool meanwhile: tasks that it submits to a pool that has
+/// ended do not run. Threads that a `spawn_handler` started are awaited until they have left the
+/// pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
@@ -58,14 +60,14 @@ pub fn shutdown_global() {
     }
 }
 
-/// Calls `f` with the worker that the calling thread is, if rayon's rules hold in its pool: all
-/// indices are below the number of threads.
+/// Calls `f` with the calling thread's worker if its pool has no spares, so that all indices are
+/// below the number of threads, as rayon promises. Otherwise calls `f` with `None`.
 #[inline]
 pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     Worker::with_current(|worker| f(worker.filter(|worker| worker.num_spares() == 0)))
 }
 
-/// Returns `true` if the calling thread is such a worker.
+/// Returns `true` if [`with_worker`] finds a worker.
 #[inline]
 pub(crate) fn inside() -> bool {
     with_worker(|worker| worker.is_some())

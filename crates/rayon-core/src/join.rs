@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use crate::environment;
 use crate::global::{global, with_worker};
 
-/// What a closure of [`join_context`] is told.
+/// Context of a closure that runs in [`join_context`].
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
-    /// It speaks of this thread, so it stays here.
+    /// Makes the type `!Send`: the context is about the current thread.
     stays: PhantomData<*mut ()>,
 }
 
@@ -17,7 +17,7 @@ impl FnContext {
     #[inline]
     fn new(context: locksley::FnContext) -> FnContext {
         FnContext {
-            // What is told apart by it splits differently from run to run.
+            // Iterators that use it split differently from run to run.
             migrated: context.migrated() && environment::reproducible().is_none(),
             stays: PhantomData,
         }
@@ -38,9 +38,9 @@ impl FnContext {
 
 /// Runs two closures, if possible in parallel, and returns both results.
 ///
-/// The first runs on this thread; the second is there for other threads meanwhile, and runs here
-/// too if none takes it. Outside of any pool both run in the global one. If one panics, so does
-/// this, when both are done; if both do, with what the first said.
+/// The first closure runs on this thread. Another thread may steal the second one meanwhile;
+/// otherwise this thread runs it, too. Outside of any pool, both run in the global one. If one
+/// panics, `join` panics when both are done; if both do, it resumes the panic of the first.
 ///
 /// ```
 /// let (a, b) = rayon_core::join(|| 1 + 1, || "two");
@@ -60,7 +60,7 @@ where
     })
 }
 
-/// [`join`] whose closures are told whether they have moved to another thread.
+/// Like [`join`], but its closures can tell whether they have moved to another thread.
 ///
 /// ```
 /// let (a, b) = rayon_core::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });

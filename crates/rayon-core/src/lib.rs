@@ -7,7 +7,7 @@
 //! rayon-core = { path = "locksley/crates/rayon-core" }
 //! ```
 //!
-//! All of rayon's parallel iterators, sorts and scopes are rayon's own, and run on this.
+//! rayon's parallel iterators, sorts and scopes are unchanged, and run on this crate.
 //!
 //! ```
 //! fn fib(n: u64) -> u64 {
@@ -30,30 +30,27 @@
 //! # What is different
 //!
 //! - Forks and spawns cost less.
-//! - A forked process can use the global pool, which starts anew there; a pool of its parent's
-//!   panics instead of hanging. [`shutdown_global`] ends the global pool, for a library that is
-//!   unloaded.
-//! - Where a pool cannot be had with as many threads as the machine has CPUs, the global pool makes
-//!   do with the calling thread.
+//! - A forked process can use the global pool: it starts a new one. A pool of its parent panics
+//!   instead of hanging. [`shutdown_global`] ends the global pool, for a library that is unloaded.
+//! - If the threads of the global pool cannot be started, it consists of the calling thread only.
 //! - A worker of a pool that was built through `locksley` itself counts as a thread outside of any
 //!   pool, unless that pool has no spare workers.
 //!
 //! # Environment
 //!
-//! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`: the size of pools that are not told
-//! otherwise.
+//! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`, sets the default size of pools.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `LOCKSLEY_WAITING=own` | a thread that waits runs only what it waits for |
+//! | `LOCKSLEY_WAITING=own` | a waiting thread runs only what it waits for |
 //! | `LOCKSLEY_REPRODUCIBLE=N` | iterators split as for `N` threads: the same bits with any number up to `N` |
-//! | `LOCKSLEY_STATS=1` | statistics on standard error at exit |
+//! | `LOCKSLEY_STATS=1` | prints statistics to standard error at exit |
 //! | `LOCKSLEY_TRACE=FILE` | a timeline for Perfetto |
 //! | `LOCKSLEY_PROFILE=FILE` | work and span |
 //! | `LOCKSLEY_RECORD=FILE` | a recording for `locksley replay` |
 //! | `LOCKSLEY_STRATEGY=NAME` | the strategy of all pools, with the feature `strategies` |
 //!
-//! The README says what each promises.
+//! The README has the guarantees of each.
 
 mod broadcast;
 mod builder;

@@ -11,14 +11,14 @@ use crate::global::{global, with_worker};
 use crate::scope::{Scope, ScopeFifo};
 use crate::yields::Yield;
 
-/// A pool of threads. Dropping it lets them finish what was spawned, and waits for nothing.
+/// A pool of threads. Dropping it does not wait; its threads finish what was spawned and end.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
 /// assert_eq!(pool.install(rayon_core::current_num_threads), 2);
 /// ```
 pub struct ThreadPool {
-    /// Always there, but for the end of `drop`.
+    /// `None` only at the end of `drop`.
     pool: Option<Pool>,
 }
 
@@ -32,7 +32,7 @@ impl ThreadPool {
         self.pool.as_ref().expect("it is there until it is dropped")
     }
 
-    /// Builds a pool: the older name of
+    /// Builds a pool. Deprecated name of
     /// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     ///
     /// ```
@@ -48,9 +48,9 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` in the pool, and returns what it returns. What it joins, spawns or iterates over
-    /// in parallel stays in this pool. A thread of another pool does that pool's work while it
-    /// waits.
+    /// Runs `op` in the pool, and returns its result. Joins, spawns and parallel iterators within
+    /// `op` use this pool. If the caller is a thread of another pool, it runs tasks of that pool
+    /// while it waits.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -64,8 +64,8 @@ impl ThreadPool {
         self.inner().install(op)
     }
 
-    /// Runs `op` once in every thread of the pool, and returns the results by index. If some panic,
-    /// so does this, when all are done.
+    /// Runs `op` once in every thread of the pool, and returns the results by index. Panics, once
+    /// all calls have ended, if one of them panicked.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -80,7 +80,7 @@ impl ThreadPool {
             .broadcast(|context| op(BroadcastContext::new(context)))
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -91,7 +91,7 @@ impl ThreadPool {
         self.inner().workers()
     }
 
-    /// The calling thread's index, if it is one of this pool's.
+    /// Returns the calling thread's index if it belongs to this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -103,8 +103,8 @@ impl ThreadPool {
         self.inner().current_worker_index()
     }
 
-    /// Returns whether the calling thread has tasks of its own that have not begun, if it is one of
-    /// this pool's.
+    /// Returns whether the calling thread's own queue has tasks, or `None` if the thread does not
+    /// belong to this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -115,7 +115,7 @@ impl ThreadPool {
         self.inner().current_worker_has_pending_tasks()
     }
 
-    /// [`join`](crate::join()) in this pool.
+    /// Runs [`join`](crate::join()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -131,7 +131,7 @@ impl ThreadPool {
         self.inner().join(oper_a, oper_b)
     }
 
-    /// [`scope`](crate::scope()) in this pool.
+    /// Runs [`scope`](crate::scope()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -147,7 +147,7 @@ impl ThreadPool {
         self.inner().scope(|scope| op(Scope::of(scope)))
     }
 
-    /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    /// Runs [`scope_fifo`](crate::scope_fifo()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -163,7 +163,7 @@ impl ThreadPool {
         self.inner().scope_fifo(|scope| op(ScopeFifo::of(scope)))
     }
 
-    /// [`in_place_scope`](crate::in_place_scope()) whose tasks run in this pool.
+    /// Runs an [`in_place_scope`](crate::in_place_scope()) whose tasks run in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -178,7 +178,7 @@ impl ThreadPool {
         self.inner().in_place_scope(|scope| op(Scope::of(scope)))
     }
 
-    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
+    /// Runs an [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -194,7 +194,7 @@ impl ThreadPool {
             .in_place_scope_fifo(|scope| op(ScopeFifo::of(scope)))
     }
 
-    /// [`spawn`](crate::spawn()) into this pool.
+    /// [Spawns](crate::spawn()) a task into this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -209,7 +209,7 @@ impl ThreadPool {
         self.inner().spawn_detached(op);
     }
 
-    /// [`spawn_fifo`](crate::spawn_fifo()) into this pool.
+    /// Spawns a task into this pool as [`spawn_fifo`](crate::spawn_fifo()) does.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -224,7 +224,7 @@ impl ThreadPool {
         self.inner().spawn_fifo_detached(op);
     }
 
-    /// [`spawn_broadcast`](crate::spawn_broadcast()) into this pool.
+    /// Spawns `op` into this pool as [`spawn_broadcast`](crate::spawn_broadcast()) does.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -240,7 +240,7 @@ impl ThreadPool {
             .spawn_broadcast(move |context| op(BroadcastContext::new(context)));
     }
 
-    /// [`yield_now`](crate::yield_now()), if the calling thread is one of this pool's.
+    /// Runs [`yield_now`](crate::yield_now()) if the calling thread belongs to this pool.
     ///
     /// ```
     /// use rayon_core::Yield;
@@ -253,7 +253,7 @@ impl ThreadPool {
         self.inner().yield_now().map(Yield::from)
     }
 
-    /// [`yield_local`](crate::yield_local()), if the calling thread is one of this pool's.
+    /// Runs [`yield_local`](crate::yield_local()) if the calling thread belongs to this pool.
     ///
     /// ```
     /// use rayon_core::Yield;
@@ -284,7 +284,8 @@ impl fmt::Debug for ThreadPool {
     }
 }
 
-/// The calling thread's index in its pool, if it is in one: from 0 to the number of threads.
+/// Returns the calling thread's index in its pool, below the number of threads, or `None` outside
+/// of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_index(), None);
@@ -295,8 +296,7 @@ pub fn current_thread_index() -> Option<usize> {
     with_worker(|worker| worker.map(Worker::index))
 }
 
-/// Returns whether the calling thread has tasks of its own that have not begun. `None` outside of a
-/// pool.
+/// Returns whether the calling thread's own queue has tasks, or `None` outside of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
@@ -310,8 +310,8 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     }
 }
 
-/// The number of threads in the calling thread's pool; outside of one, in the global pool. If
-/// `LOCKSLEY_REPRODUCIBLE` is set, that number, which no pool's threads exceed.
+/// Returns the number of threads in the calling thread's pool, or outside of a pool in the global
+/// one. If `LOCKSLEY_REPRODUCIBLE` is set, returns its value, which no pool exceeds.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -326,7 +326,8 @@ pub fn current_num_threads() -> usize {
     environment::reproducible().unwrap_or(threads)
 }
 
-/// The most threads that a pool can have. A builder that asks for more gets these.
+/// Returns the largest number of threads that a pool can have. A builder that asks for more gets
+/// this number.
 ///
 /// ```
 /// assert!(rayon_core::max_num_threads() >= 1024);

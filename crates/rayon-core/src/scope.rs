@@ -1,15 +1,15 @@
-//! Scopes: tasks that may borrow, and are done when the scope is left.
+//! Scopes: tasks that may borrow, and are done when the scope ends.
 
 use std::fmt;
 
 use crate::broadcast::BroadcastContext;
 use crate::global::{global, inside};
 
-/// A scope in which tasks can be spawned: see [`scope`].
+/// A scope into which tasks can be spawned. See [`scope`].
 #[repr(transparent)]
 pub struct Scope<'scope>(locksley::Scope<'scope>);
 
-/// A scope whose tasks are begun in the order in which a thread spawned them: see [`scope_fifo`].
+/// A scope whose tasks begin in the order in which a thread spawned them. See [`scope_fifo`].
 #[repr(transparent)]
 pub struct ScopeFifo<'scope>(locksley::ScopeFifo<'scope>);
 
@@ -101,9 +101,9 @@ impl<'scope> ScopeFifo<'scope> {
 }
 
 /// Runs `op` in the calling thread's pool, or in the global one, with a scope into which it can
-/// spawn tasks that borrow from the caller; returns when all of them are done.
+/// spawn tasks that borrow from the caller. Returns when all of them are done.
 ///
-/// If `op` or a task panics, so does this, when everything is done.
+/// If `op` or a task panics, `scope` panics when everything is done.
 ///
 /// ```
 /// let mut squares = [0; 4];
@@ -126,7 +126,7 @@ where
     }
 }
 
-/// [`scope`] whose tasks are begun in the order in which a thread spawned them.
+/// Like [`scope`], but tasks begin in the order in which a thread spawned them.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -151,8 +151,8 @@ where
     }
 }
 
-/// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the
-/// pool.
+/// Like [`scope`], but `op` runs on the calling thread, even outside of the pool. Only the tasks
+/// run in the pool.
 ///
 /// ```
 /// let here = std::thread::current().id();
@@ -174,7 +174,7 @@ where
     }
 }
 
-/// [`scope_fifo`] whose `op` runs on the calling thread wherever that is.
+/// Like [`scope_fifo`], but `op` runs on the calling thread, even outside of the pool.
 ///
 /// ```
 /// let mut value = 0;

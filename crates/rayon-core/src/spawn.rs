@@ -1,11 +1,11 @@
-//! Tasks on their own.
+//! Spawned tasks.
 
 use crate::global::{global, inside};
 
 /// Spawns a task into the calling thread's pool, or into the global one, and does not wait for it.
 ///
-/// A panic goes to the pool's
-/// [panic handler](crate::ThreadPoolBuilder::panic_handler); without one, the process is aborted.
+/// A panic is passed to the pool's
+/// [panic handler](crate::ThreadPoolBuilder::panic_handler). Without a handler the process aborts.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -23,8 +23,7 @@ where
     }
 }
 
-/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun
-/// first.
+/// Like [`spawn`], but tasks that a thread spawns in this way begin in order, the oldest first.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! Where a pool's threads come from.
+//! How a pool's threads are started.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::thread;
 
-/// A thread of a pool that waits to be started: see
+/// A thread of a pool that is to be started. See
 /// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 ///
 /// ```
@@ -28,7 +28,7 @@ use std::thread;
 pub struct ThreadBuilder {
     inner: locksley::ThreadBuilder,
     name: Option<String>,
-    /// It can be sent to the thread that is to be, and not shared.
+    /// Makes the type `!Sync`; it can be sent to the new thread.
     unshared: PhantomData<Cell<()>>,
 }
 
@@ -41,22 +41,22 @@ impl ThreadBuilder {
         }
     }
 
-    /// The thread's index in its pool.
+    /// Returns the thread's index in its pool.
     pub fn index(&self) -> usize {
         self.inner.index()
     }
 
-    /// The name that the builder gave it.
+    /// Returns the thread's name, if the pool's builder sets one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The stack size that the builder gave it.
+    /// Returns the thread's stack size, if the pool's builder sets one.
     pub fn stack_size(&self) -> Option<usize> {
         self.inner.stack_size()
     }
 
-    /// Makes the calling thread this thread of the pool. Returns when the pool has ended.
+    /// Runs the thread of the pool on the calling thread. Returns when the pool has ended.
     pub fn run(self) {
         self.inner.run();
     }
@@ -72,13 +72,13 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// What can start a thread. Other crates cannot name it, and so not implement it.
+/// A way to start threads. The trait is private: other crates can neither name nor implement it.
 pub trait ThreadSpawn {
-    /// Starts a thread, in which `thread` is run.
+    /// Starts a thread that runs `thread`.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
-/// Starts threads in the usual way.
+/// Starts threads by `std::thread::Builder`.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
@@ -95,7 +95,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// Starts threads as a closure does.
+/// Starts threads by a closure.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
 

@@ -1,13 +1,13 @@
-//! Giving way.
+//! Cooperative yields.
 
 use crate::global::inside;
 
-/// What came of [`yield_now`] or [`yield_local`].
+/// Result of [`yield_now`] or [`yield_local`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A task was run.
     Executed,
-    /// There was none to run.
+    /// There was no task to run.
     Idle,
 }
 
@@ -20,8 +20,8 @@ impl From<locksley::Yield> for Yield {
     }
 }
 
-/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None`
-/// outside of a pool.
+/// Runs one task of the calling thread's pool, its own or another thread's, if there is one.
+/// Returns `None` outside of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::yield_now(), None);
@@ -34,7 +34,7 @@ pub fn yield_now() -> Option<Yield> {
     }
 }
 
-/// Runs one of the calling thread's own tasks, if there is one. `None` outside of a pool.
+/// Runs one of the calling thread's own tasks, if there is one. Returns `None` outside of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::yield_local(), None);

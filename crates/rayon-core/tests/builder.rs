@@ -1,4 +1,4 @@
-//! Every option of the builder, and what its errors say.
+//! Every option of the builder, and the messages of its errors.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// The error of a builder that cannot build.
+/// Returns the error of a builder that cannot build.
 fn refused<T>(built: Result<T, ThreadPoolBuildError>) -> ThreadPoolBuildError {
     built.err().expect("it cannot be built")
 }
@@ -59,7 +59,7 @@ fn a_thread_that_cannot_be_started_is_the_systems_error() {
     let source = error.source().expect("the system's error");
     assert_eq!(source.to_string(), "no more threads");
     assert!(source.is::<io::Error>());
-    // Those that were started end.
+    // The threads that were started end.
     let started = threads.len();
     threads
         .into_iter()
@@ -89,7 +89,7 @@ fn dig(depth: usize) -> usize {
 
 #[test]
 fn stacks_are_as_large_as_asked_for() {
-    // Beyond the usual 2 MiB, several times over without optimisation.
+    // More than the default of 2 MiB, and several times as much without optimisation.
     let pool = ThreadPoolBuilder::new()
         .num_threads(2)
         .stack_size(64 << 20)
@@ -179,7 +179,7 @@ fn a_panic_of_what_is_waited_for_goes_to_the_one_who_waits() {
     assert_eq!(caught(&|| drop(pool.broadcast(|_| panic!("e")))), "e");
 }
 
-/// The order in which one thread runs what it has spawned.
+/// Returns the order in which one thread runs tasks that it has spawned.
 fn order(builder: ThreadPoolBuilder) -> Vec<usize> {
     let pool = builder.num_threads(1).build().unwrap();
     let order = Mutex::new(Vec::new());

@@ -18,7 +18,8 @@ fn sum(range: std::ops::Range<u64>) -> u64 {
     a + b
 }
 
-/// The exit code of a forked process in which `run` was `true`; `None` if it had to be killed.
+/// Forks a process that exits with 0 if `run` returns `true`. Returns its exit code, or `None` if
+/// it had to be killed.
 fn forked(run: impl FnOnce() -> bool) -> Option<i32> {
     // SAFETY: what the child calls is usable in a forked process: the pool, which says so, the
     // allocator and `_exit`.
@@ -79,7 +80,7 @@ fn the_global_pool_of_a_forked_process_can_be_configured() {
     assert_eq!(child, Some(0));
 }
 
-/// Starting programs is done by `vfork` and by `fork`, and ends in `exec`.
+/// The standard library starts programs by `vfork` or `fork`, followed by `exec`.
 #[test]
 fn tasks_can_start_programs_and_go_on() {
     use std::os::unix::process::CommandExt;
@@ -90,7 +91,7 @@ fn tasks_can_start_programs_and_go_on() {
             .status()
             .is_ok_and(|status| status.success())
     };
-    // What is to be called before `exec` cannot be called after `vfork`.
+    // A function to call before `exec` rules out `vfork`.
     let start_by_fork = || {
         let mut program = Command::new("true");
         // SAFETY: it does nothing.
@@ -141,7 +142,7 @@ fn plugin() -> PathBuf {
 
 #[test]
 fn a_library_that_is_unloaded_leaves_no_thread() {
-    // In a process of its own, for the number of its threads.
+    // In a process of its own, whose threads can be counted.
     let child = forked(|| {
         let name = CString::new(plugin().as_os_str().as_bytes()).unwrap();
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
@@ -166,7 +167,7 @@ fn a_library_that_is_unloaded_leaves_no_thread() {
                 end();
                 assert_eq!(libc::dlclose(library), 0);
             }
-            // A thread that was joined is still listed until the system has put it away.
+            // The system may list a thread for a moment after it was joined.
             while threads() > before {
                 std::thread::yield_now();
             }

@@ -1,5 +1,5 @@
-//! Who has which index: under every strategy, and in pools of Locksley's own with every way of
-//! waiting.
+//! Indices of threads: under every strategy, and in pools built through `locksley` itself with
+//! every kind of waiting.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -8,14 +8,14 @@ use std::thread::{self, ThreadId};
 
 use locksley::{Pool, Strategy, Waiting};
 
-/// Notes who reports which index in a pool of a certain size.
+/// Records which thread reports which index in a pool.
 #[derive(Default)]
 struct Owners {
     seen: Mutex<HashMap<usize, ThreadId>>,
 }
 
 impl Owners {
-    /// A task runs: its thread has an index of its own, below the number of threads.
+    /// Checks, in a task, that its thread has a unique index below the number of threads.
     fn task(&self, threads: usize) {
         let index = rayon_core::current_thread_index().expect("in a pool");
         assert_eq!(rayon_core::current_num_threads(), threads);
@@ -32,7 +32,7 @@ impl Owners {
     }
 }
 
-/// Does some of everything, and tells `task` of every task.
+/// Uses every kind of task, and calls `task` in each.
 fn turmoil(depth: usize, task: &(impl Fn() + Sync)) {
     if depth == 0 {
         return task();
@@ -50,7 +50,7 @@ fn turmoil(depth: usize, task: &(impl Fn() + Sync)) {
     rayon_core::yield_now();
 }
 
-/// Turmoil in pools of several sizes, from several threads.
+/// Runs [`turmoil`] in pools of several sizes, from several threads.
 fn indices_are_unique() {
     for threads in [1, 2, 7] {
         let builder = rayon_core::ThreadPoolBuilder::new().num_threads(threads);
@@ -62,7 +62,7 @@ fn indices_are_unique() {
                 outside.spawn(|| pool.install(|| turmoil(3, &task)));
             }
         });
-        // Each of them takes part in a broadcast.
+        // A broadcast reaches every thread.
         assert_eq!(owners.count(), threads);
     }
 }
@@ -72,7 +72,7 @@ fn an_index_is_that_of_one_thread_and_below_the_number_of_threads() {
     indices_are_unique();
 }
 
-/// The environment chooses the strategy, so each has a process of its own.
+/// The environment selects the strategy, so each strategy has a process of its own.
 #[test]
 fn so_it_is_under_every_strategy() {
     for strategy in Strategy::ALL {
@@ -93,15 +93,15 @@ fn child_indices() {
     indices_are_unique();
 }
 
-/// A worker of Locksley's own pools may be a spare, with an index beyond the number of workers. So
-/// rayon's functions do not run there but in the global pool; unless that pool has no spares.
+/// A worker of a pool built through `locksley` may be a spare with an index beyond the number of
+/// workers. So rayon's functions use the global pool there, unless the pool has no spares.
 #[test]
 fn so_it_is_in_pools_of_locksleys_own_however_they_wait() {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
         for spares in [0, 1, 5] {
             let builder = Pool::builder().workers(3).waiting(waiting).spares(spares);
             let native = builder.build().unwrap();
-            // Who takes any work while it waits needs no spare.
+            // Pools whose waiting workers take any task have no spares.
             let inside = spares == 0 || waiting == Waiting::TakeAny;
             let index = native.install(rayon_core::current_thread_index);
             assert_eq!(index.is_some(), inside, "{waiting:?}, {spares} spares");

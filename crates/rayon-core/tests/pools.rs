@@ -20,7 +20,7 @@ fn join_a_lot(depth: usize) -> usize {
     a + b
 }
 
-/// A pool whose threads are joined, after `work` and the pool are done.
+/// Checks that the threads of a pool end after `work` is done and the pool is dropped.
 fn threads_end_after(work: impl FnOnce(&ThreadPool)) {
     let mut threads = Vec::new();
     let pool = ThreadPoolBuilder::new()
@@ -94,7 +94,7 @@ fn a_thread_that_waits_in_another_pool_serves_its_own() {
     a.install(|| {
         b.install(|| {
             let (sender, receiver) = mpsc::channel();
-            // Its only thread waits for this closure, and yet it is the one to run the task.
+            // The only thread of `a` waits for this closure, and has to run the task meanwhile.
             a.spawn(move || sender.send(7).unwrap());
             assert_eq!(receiver.recv(), Ok(7));
         });
@@ -112,7 +112,7 @@ fn a_waiting_thread_runs_what_it_is_needed_for() {
             let second = move || {
                 taken.send(()).unwrap();
                 let (sender, receiver) = mpsc::channel();
-                // Lies in this thread's pile, and this thread blocks.
+                // The task is in the queue of this thread, which blocks.
                 rayon_core::spawn(move || sender.send(()).unwrap());
                 receiver.recv().unwrap();
             };

@@ -1,4 +1,4 @@
-//! What shows only from outside of the process: the environment, aborts, what is printed at exit.
+//! Behaviour that needs a process of its own: the environment, aborts, outputs at exit.
 
 use std::process::{Command, Output};
 
@@ -35,7 +35,7 @@ fn command(test: &str, environment: &[(&str, &str)]) -> Command {
     command
 }
 
-/// What a child printed behind `answer: `.
+/// Returns what a child printed after `answer: `.
 fn answer(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let (_, rest) = text.split_once("answer: ").expect("the child answers");
@@ -119,8 +119,8 @@ fn a_waiter_runs_only_what_it_waits_for_if_asked_to() {
     );
 }
 
-/// Has the one thread of a pool wait for another pool while its own has a task, and tells whether
-/// the task ran on top of the wait.
+/// Lets the only thread of a pool wait for another pool while its own has a task, and prints
+/// whether the task ran on top of the wait.
 #[test]
 #[ignore = "a child process of `a_waiter_runs_only_what_it_waits_for_if_asked_to`"]
 fn child_waiting() {
@@ -140,7 +140,7 @@ fn child_waiting() {
             ran_too.store(true, Ordering::SeqCst);
             let _ = sender.send(());
         });
-        // Until the task has run; or, where it is not to, long enough for it to have run otherwise.
+        // Waits until the task has run; under `own`, long enough that it would have run otherwise.
         let own = std::env::var("LOCKSLEY_WAITING").as_deref() == Ok("own");
         let limit = std::time::Duration::from_millis(if own { 300 } else { 60_000 });
         there.install(move || {
@@ -170,7 +170,7 @@ fn sums_are_reproducible_if_asked_for() {
     assert_eq!(errors.matches("REPRODUCIBLE").count(), 1, "{errors}");
 }
 
-/// A sum that is split as rayon's iterators do it.
+/// Computes a sum that is split as rayon's iterators do it.
 fn sum(numbers: &[f64], mut splits: usize, migrated: bool) -> f64 {
     if migrated {
         splits = rayon_core::current_num_threads().max(splits / 2);
@@ -205,8 +205,8 @@ fn child_sums() {
     println!("answer: {:x}", first.to_bits());
 }
 
-/// Under make, the pool runs as many tasks at a time as there are bytes in make's pipe, and one; it
-/// finishes with any number of them, and gives all of them back.
+/// Under make, the pool runs one task more at a time than there are bytes in make's pipe. It
+/// finishes with any number of bytes, and returns all of them.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_program_that_make_runs_gives_back_what_it_took() {
@@ -229,7 +229,7 @@ fn a_program_that_make_runs_gives_back_what_it_took() {
             let output = child(test, &environment);
             assert!(output.status.success(), "{}", errors(&output));
             let mut left = Vec::new();
-            // Without another process there is an error where the pipe is empty.
+            // Reading from the empty, non-blocking pipe is an error.
             assert!(pipe.read_to_end(&mut left).is_err());
             left.sort_unstable();
             assert_eq!(left, bytes, "{test}");
@@ -238,7 +238,7 @@ fn a_program_that_make_runs_gives_back_what_it_took() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// One task waits for another one, which only another thread can run.
+/// A task waits for another one, which only another thread can run.
 #[test]
 #[ignore = "a child process of `a_program_that_make_runs_gives_back_what_it_took`"]
 fn child_waits_for_another_task() {
@@ -258,7 +258,7 @@ fn statistics_are_printed_at_exit_if_asked_for() {
     let output = child("child_stats", &[("LOCKSLEY_STATS", "1")]);
     assert!(output.status.success());
     let errors = errors(&output);
-    // Two pools, of which one has ended long ago, with a line for each worker.
+    // Two pools, of which one has ended before the exit.
     assert_eq!(errors.matches("locksley: pool").count(), 2, "{errors}");
     assert_eq!(errors.matches("tasks").count(), 2, "{errors}");
     assert_eq!(errors.matches("total").count(), 2, "{errors}");
@@ -291,7 +291,7 @@ fn timeline_profile_and_recording_are_written_at_exit_if_asked_for() {
     assert!(output.status.success(), "{}", errors(&output));
     assert!(!errors(&output).contains("locksley"), "{}", errors(&output));
     let [trace, profile, record] = files.map(|file| std::fs::read_to_string(file).unwrap());
-    // Both pools are there, with two threads and with three.
+    // The trace has both pools, with two and with three threads.
     assert!(
         trace.starts_with('{') && trace.contains("traceEvents"),
         "{trace}"
@@ -330,7 +330,7 @@ fn child_exits_inside() {
     })
 }
 
-/// How many nodes of a recorded graph lead to two others.
+/// Returns the number of nodes of a recorded graph with two successors.
 fn forks(record: &str) -> usize {
     let forks = record.lines().filter(|line| {
         let next = line.split(['[', ']']).nth(1);
@@ -355,7 +355,7 @@ fn an_output_that_cannot_be_written_is_reported_once() {
     }
 }
 
-/// What cannot be reported is not, and the rest is written.
+/// Errors that cannot be reported are dropped, and the other outputs are written.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_standard_error_that_is_full_stops_nothing() {
@@ -382,7 +382,7 @@ fn a_standard_error_that_is_full_stops_nothing() {
     std::fs::remove_file(&file).unwrap();
 }
 
-/// A forked process writes files of its own.
+/// A forked process writes its own files.
 #[test]
 #[cfg(unix)]
 fn a_forked_process_leaves_its_parents_files_alone() {
@@ -436,7 +436,7 @@ fn child_outputs() {
     println!("answer: {}", pool(2).install(|| fib(10)));
 }
 
-/// Returns `true` if the process aborted and said why.
+/// Checks that a child aborts with a message that contains `why`.
 fn aborts(test: &str, why: &str) {
     let output = child(test, &[]);
     assert!(!output.status.success());
@@ -456,7 +456,7 @@ fn a_panic_without_a_handler_aborts() {
     aborts("child_handler_panics", "the panic handler panicked");
 }
 
-/// Longer than an abort takes.
+/// Waits longer than an abort takes.
 fn wait() {
     std::thread::sleep(std::time::Duration::from_secs(20));
 }

@@ -5,7 +5,7 @@ use crate::results::{Parameters, spell};
 use crate::{Comparison, Results};
 use std::fmt::Display;
 
-/// Quotes what needs quotes.
+/// Quotes a cell if necessary.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -40,7 +40,7 @@ fn or_empty(number: Option<f64>) -> String {
     number.map(|x| x.to_string()).unwrap_or_default()
 }
 
-/// What all values of one measurement have in common.
+/// The columns that all values of one measurement have in common.
 struct Subject<'a> {
     section: &'a str,
     program: &'a str,
@@ -83,9 +83,9 @@ impl<'a> Subject<'a> {
 }
 
 impl Results {
-    /// Every measured value on a line of its own: `section, program, parameters, variant, workers,
-    /// quantity, repetition, value, unit`. Loads over time and timelines are left out; they are in
-    /// the JSON.
+    /// Returns every measured value on a line of its own: `section, program, parameters, variant,
+    /// workers, quantity, repetition, value, unit`. Loads over time and timelines are only in the
+    /// JSON.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Machine, Results, Row};
@@ -238,7 +238,7 @@ impl Results {
 }
 
 impl Comparison {
-    /// One line per row: medians, quartiles, speed-ups, and who won.
+    /// Returns one line per row with median, quartiles, speed-up, and whether it is the winner.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};

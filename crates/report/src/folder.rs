@@ -1,11 +1,11 @@
-//! A folder of results: any number of JSON files, each of one command.
+//! Reads and writes folders of results: any number of JSON files, each written by one command.
 
 use crate::{FORMAT, Results};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why results could not be read or written, and what to do.
+/// Error of reading or writing results. The message says how to remedy it.
 ///
 /// ```
 /// let error = locksley_report::read("no/such/folder").unwrap_err();
@@ -48,8 +48,8 @@ pub enum Error {
     Name(String),
 }
 
-/// Reads a file of results, or all of those in a folder, in the order of their names, merged into
-/// one. Other JSON files, such as traces for Perfetto, are passed over.
+/// Reads a file of results, or all files of results in a folder, merged in the order of their
+/// names. Other JSON files, such as traces for Perfetto, are ignored.
 ///
 /// ```
 /// use locksley_report::{Comparison, Machine, Results, read, write};
@@ -94,11 +94,10 @@ pub fn read(path: impl AsRef<Path>) -> Result<Results, Error> {
     merged.ok_or_else(|| Error::Nothing(path.to_owned()))
 }
 
-/// `None` if the file is none of ours.
+/// Reads a file. Returns `None` if it is not a file of results.
 fn read_file(path: &Path) -> Result<Option<Results>, Error> {
     let bytes = fs::read(path).map_err(|error| Error::Read(path.to_owned(), error))?;
-    // The tag comes first in what we write; a large trace of another tool is not parsed to find out
-    // that it is none of ours.
+    // Files of results begin with the tag, so large files of other tools need not be parsed.
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
     if !start.contains("\"locksley-results/") {
         return Ok(None);
@@ -124,8 +123,8 @@ struct Tag {
     format: Option<String>,
 }
 
-/// Writes `<name>.json` and `<name>.csv` into the folder, which is made if need be, and says where
-/// they are. Each file is complete or absent, whenever the program is stopped.
+/// Writes `<name>.json` and `<name>.csv` into the folder, which is created if necessary. Returns
+/// their paths. Each file is complete or absent, even if the program is stopped.
 ///
 /// ```
 /// use locksley_report::{Machine, Results, write};
@@ -160,8 +159,8 @@ pub fn write(
     Ok([json, csv])
 }
 
-/// Writes the [page](crate::page) to a file, which is complete or absent, and makes its folder if
-/// need be.
+/// Writes the [page](crate::page) to a file, and creates its folder if necessary. The file is
+/// complete or absent, even if the program is stopped.
 ///
 /// ```
 /// use locksley_report::{Machine, Results, write_page};
@@ -176,7 +175,7 @@ pub fn write_page(path: impl AsRef<Path>, results: &Results) -> Result<(), Error
     write_file(path.as_ref(), &crate::page(results))
 }
 
-/// Writes beside the file first, and renames.
+/// Writes a temporary file beside the target, and renames it.
 fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     let failed = |error| Error::Write(path.to_owned(), error);
     if let Some(folder) = path.parent() {

@@ -1,8 +1,8 @@
-//! What the page adds to the numbers of `locksley_figures`: ticks, counts, sentences, markup.
+//! Formats in addition to those of `locksley_figures`: ticks, counts, sentences, markup.
 
 pub(crate) use locksley_figures::{Unit, number, plural, range, seconds, times};
 
-/// A label of an axis: no more digits than it needs.
+/// Formats the label of a tick, with no more digits than necessary.
 pub(crate) fn tick(value: f64) -> String {
     let text = number(value);
     if text.contains('.') && !text.contains('e') {
@@ -16,7 +16,7 @@ pub(crate) fn tick(value: f64) -> String {
     }
 }
 
-/// Whole numbers with spaces between the thousands.
+/// Formats a whole number with spaces between the thousands.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -29,7 +29,7 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// With a capital letter and a full stop.
+/// Adds a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut letters = text.chars();
@@ -44,7 +44,7 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{}{}{stop}", first.unwrap_or_default(), letters.as_str())
 }
 
-/// At most `limit` characters, the last of which says that there are more.
+/// Shortens a text to at most `limit` characters, with an ellipsis.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
@@ -54,7 +54,7 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
-/// Text for HTML and SVG, as content or between double or single quotes.
+/// Escapes text for HTML and SVG, as content or between double or single quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -64,7 +64,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // XML has no way to say these, and a reader has no use for them.
+            // XML cannot represent control characters.
             c if c.is_control() && c != '\n' && c != '\t' => escaped.push('\u{FFFD}'),
             c => escaped.push(c),
         }

@@ -1,8 +1,8 @@
-//! What was measured, as data and as a page.
+//! Measured results, as data and as a page.
 //!
 //! [`Results`] holds comparisons, experiments, profiles and traces of one or several commands. It
-//! knows nothing of the runtime or the simulator: the program that measures fills it in. It is kept
-//! as JSON, one file per command, any number of them in a folder ([`read`], [`write()`]), and as
+//! does not depend on the runtime or the simulator: the measuring program fills it in. It is stored
+//! as JSON, one file per command, any number of files in a folder ([`read`], [`write()`]), and as
 //! CSV ([`Results::to_csv`]).
 //!
 //! ```
@@ -23,7 +23,7 @@
 //! assert!(html.contains("stealing was the fastest in 1 of 1 workload"));
 //! ```
 //!
-//! [`page`] makes one HTML file of it, with charts, for which nothing has to be fetched.
+//! [`page`] makes one HTML file of it, with charts, that needs no network.
 
 #![forbid(unsafe_code)]
 

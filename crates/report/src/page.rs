@@ -1,9 +1,9 @@
 //! One self-contained HTML page.
 //!
 //! It needs no network and no script: everything is in the file, and a Content-Security-Policy
-//! forbids the rest. The script, where it may run, adds a switch for light and dark, filters,
-//! sorting, and a zoom for timelines. The policy admits exactly this script and this style sheet,
-//! by their hashes; so even markup that got past the escaping could not run.
+//! forbids anything else. The script, if it may run, adds a switch for light and dark, filters,
+//! sorting, and a zoom for timelines. The policy admits only this script and this style sheet, by
+//! their hashes, so that even markup that bypassed the escaping could not run.
 
 mod comparisons;
 mod glossary;
@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("page/script.js");
 struct Section {
     id: &'static str,
     title: &'static str,
-    /// One sentence for a reader who has never read a paper on scheduling.
+    /// Explanation for readers without knowledge of scheduling.
     explanation: &'static str,
     body: fn(&Results, &SeriesIndex) -> String,
 }
@@ -95,7 +95,7 @@ const SECTIONS: [Section; 8] = [
     },
 ];
 
-/// The whole page.
+/// Returns the whole page.
 ///
 /// ```
 /// use locksley_report::{Comparison, Contender, Machine, Results, Row, page};
@@ -154,7 +154,7 @@ pub fn page(results: &Results) -> String {
     html
 }
 
-/// All contenders, numbered.
+/// Numbers all contenders.
 fn series_index(results: &Results) -> SeriesIndex {
     let rows = results
         .comparisons
@@ -201,7 +201,7 @@ fn head(title: &str, style: &str) -> String {
     )
 }
 
-/// The source that a policy names for inline text: `sha256-` and the hash in base 64.
+/// Returns the source that a policy names for inline text: `sha256-` and the hash in base 64.
 fn hash(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::from("sha256-");
@@ -264,7 +264,7 @@ fn opening(title: &str, results: &Results) -> String {
     html
 }
 
-/// `2026-03-01T12:00:00Z` as `2026-03-01 12:00 UTC`; anything else as it is.
+/// Formats `2026-03-01T12:00:00Z` as `2026-03-01 12:00 UTC`, and returns anything else unchanged.
 fn date(made: &str) -> String {
     match (
         made.get(..10),
@@ -299,7 +299,7 @@ fn contents(results: &Results, sections: &[(&Section, String)]) -> String {
     html
 }
 
-/// What the script works on; hidden without it.
+/// Returns the controls for the script, which are hidden without it.
 fn controls(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::from(
         "<div class=\"controls\"><button type=\"button\" id=\"theme\">Dark colours</button>\n",
@@ -326,7 +326,7 @@ fn controls(results: &Results, series_index: &SeriesIndex) -> String {
     html + "</div>\n"
 }
 
-/// All programs, each once, by name.
+/// Returns the names of all programs, sorted, without duplicates.
 fn workloads(results: &Results) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     names.extend(

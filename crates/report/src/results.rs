@@ -1,8 +1,7 @@
-//! Everything a command can have measured, as plain data.
+//! Everything that a command can measure, as plain data.
 //!
-//! The format is JSON with the tag [`FORMAT`]. Every list may be absent, so that what an
-//! interrupted command had measured until then is valid too. Times are in seconds unless a field
-//! says otherwise.
+//! The format is JSON with the tag [`FORMAT`]. Every list may be absent, so that the results of an
+//! interrupted command are valid too. Times are in seconds unless a field says otherwise.
 
 mod comparison;
 mod experiment;
@@ -24,10 +23,10 @@ use std::collections::BTreeMap;
 /// The tag of the format that this version writes and reads.
 pub const FORMAT: &str = "locksley-results/1";
 
-/// Parameters of a workload, by name: what makes two measurements comparable.
+/// Parameters of a workload, by name. Measurements are comparable if their parameters are equal.
 pub type Parameters = BTreeMap<String, String>;
 
-/// `n = 13, grain = 100`; empty if there are none.
+/// Returns `n = 13, grain = 100`, or an empty string without parameters.
 pub(crate) fn spell(parameters: &Parameters) -> String {
     let pairs: Vec<String> = parameters
         .iter()
@@ -36,7 +35,7 @@ pub(crate) fn spell(parameters: &Parameters) -> String {
     pairs.join(", ")
 }
 
-/// `queens (n = 13)`.
+/// Returns `queens (n = 13)`.
 pub(crate) fn heading(name: &str, parameters: &Parameters) -> String {
     if parameters.is_empty() {
         name.to_owned()
@@ -45,7 +44,7 @@ pub(crate) fn heading(name: &str, parameters: &Parameters) -> String {
     }
 }
 
-/// What one command, or several, measured on a machine.
+/// Results that one or several commands measured on a machine.
 ///
 /// ```
 /// use locksley_report::{FORMAT, Machine, Results};
@@ -63,18 +62,19 @@ pub(crate) fn heading(name: &str, parameters: &Parameters) -> String {
 pub struct Results {
     /// [`FORMAT`].
     pub format: String,
-    /// The headline of the page.
+    /// Headline of the page.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The command line that made this; several, a line each, after a [merge](Results::merge).
+    /// Command line that produced the results; after a [merge](Results::merge) several, one per
+    /// line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// When it was made, as RFC 3339 writes it (`2026-03-01T12:00:00Z`).
+    /// Time of the measurement, as in RFC 3339 (`2026-03-01T12:00:00Z`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// Where it was measured.
+    /// Machine on which the results were measured.
     pub machine: Machine,
-    /// Whether it was stopped before everything was measured.
+    /// Set if the command was stopped before everything was measured.
     #[serde(default)]
     pub interrupted: bool,
     /// Remarks for the reader, shown at the top of the page.
@@ -86,27 +86,27 @@ pub struct Results {
     /// Batches of tasks with and without stealing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub experiments: Vec<Experiment>,
-    /// Work, span and what they allow.
+    /// Work and span of programs, with possible and measured speed-ups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
-    /// Who stole from whom.
+    /// Numbers of steals between each two workers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steals: Vec<StealMap>,
-    /// How much work was waiting, over time.
+    /// Numbers of waiting tasks over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<LoadCurve>,
     /// What each worker did when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timelines: Vec<Timeline>,
-    /// Recorded runs simulated on other machines, and measured where there is one.
+    /// Recorded runs, simulated on other machines, and measured where possible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<Replay>,
-    /// Programs on more and more hosts.
+    /// Efficiencies of programs by the number of hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scalings: Vec<Scaling>,
 }
 
-/// The machine that the measurements were taken on.
+/// The machine on which measurements were taken.
 ///
 /// ```
 /// use locksley_report::Machine;
@@ -117,10 +117,10 @@ pub struct Results {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name, and what else tells the machine from others.
+    /// Name of the processor, and whatever else distinguishes the machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// How many processors the program could use; 0 if unknown.
+    /// Number of processors that the program could use; 0 if unknown.
     #[serde(default)]
     pub processors: usize,
     /// The operating system.
@@ -132,7 +132,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine of which nothing else is known.
+    /// Returns a machine of which nothing else is known.
     ///
     /// ```
     /// assert_eq!(locksley_report::Machine::new("a laptop", 8).system, None);
@@ -147,7 +147,7 @@ impl Machine {
 }
 
 impl Results {
-    /// Results with nothing in them yet.
+    /// Returns empty results.
     ///
     /// ```
     /// use locksley_report::{Machine, Results};
@@ -174,7 +174,7 @@ impl Results {
         }
     }
 
-    /// Whether nothing was measured.
+    /// Returns `true` if nothing was measured.
     ///
     /// ```
     /// use locksley_report::{Comparison, Machine, Results};
@@ -194,8 +194,9 @@ impl Results {
             && self.scalings.is_empty()
     }
 
-    /// Adds what `other` has and this has not. Title, time and machine stay this one's; a remark is
-    /// added if the other comes from another machine, since times of two machines do not compare.
+    /// Adds the items of `other` that these results do not have. Title, time and machine are kept.
+    /// If `other` comes from another machine, a note is added, since times of two machines are not
+    /// comparable.
     ///
     /// ```
     /// use locksley_report::{Comparison, Machine, Results};
@@ -238,8 +239,8 @@ impl Results {
         add(&mut self.scalings, other.scalings);
     }
 
-    /// What is wrong with the data, if something is: numbers that are not finite or below zero, and
-    /// tables whose sizes contradict each other. `read` and `write` ask this.
+    /// Describes the first fault of the data, if there is one: a number that is not finite or is
+    /// negative, or tables whose sizes contradict each other. `read` and `write` check this.
     ///
     /// ```
     /// use locksley_report::{Machine, Results, StealMap};
@@ -261,13 +262,13 @@ impl Results {
     }
 }
 
-/// `steals[0]: ...` for the first item of a list with a fault.
+/// Returns `steals[0]: ...` for the first item of a list with a fault.
 fn first_fault<T>(name: &str, list: &[T], of: impl Fn(&T) -> Option<String>) -> Option<String> {
     let mut items = list.iter().enumerate();
     items.find_map(|(i, item)| of(item).map(|fault| format!("{name}[{i}]: {fault}")))
 }
 
-/// Appends what is not there yet: a folder may hold a file and its copy.
+/// Appends the items that are not in the list yet: a folder may hold a file and its copy.
 fn add<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     for item in more {
         if !list.contains(&item) {
@@ -276,7 +277,7 @@ fn add<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     }
 }
 
-/// "samples: -1 is not a time" for the first number that is not finite or is below zero.
+/// Describes the first number that is not finite or is negative.
 pub(crate) fn bad_number(what: &str, numbers: impl IntoIterator<Item = f64>) -> Option<String> {
     let bad = numbers.into_iter().find(|x| !x.is_finite() || *x < 0.0)?;
     Some(format!(

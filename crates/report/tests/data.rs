@@ -1,11 +1,11 @@
-//! What results say of themselves: whether there are any, what contradicts what, what is left out.
+//! Methods of results: emptiness, faults, merging, and reduction of timelines.
 
 use locksley_report::*;
 
-/// Puts something into results.
+/// A function that fills in a list of results.
 type Fill = Box<dyn Fn(&mut Results)>;
 
-/// Results with one list that is not empty, for each of the lists.
+/// Functions that each fill in a different list.
 fn one_of_each() -> Vec<(&'static str, Results)> {
     let with = |name, fill: fn(&mut Results)| {
         let mut results = Results::new("made up", Machine::default());
@@ -246,7 +246,7 @@ fn speed_ups_and_errors_are_ratios() {
     assert_eq!(replay(1.0, vec![]).error(), None);
 }
 
-/// `count` slices of 1 s that are 1 s apart.
+/// Returns `count` slices of 1 s that are 1 s apart.
 fn timeline(count: usize) -> Timeline {
     let slice = |i: usize| Slice {
         kind: SliceKind::Task,
@@ -286,7 +286,7 @@ fn a_timeline_that_fits_stays_as_it_is() {
 #[test]
 fn what_is_joined_has_the_kind_of_its_longer_part() {
     let mut long = timeline(100);
-    // A sliver of sleep behind each task, which the picture cannot show.
+    // A sleep behind each task that is too short for the picture.
     let slices = std::mem::take(&mut long.tracks[0].slices);
     for slice in slices {
         let end = slice.end;

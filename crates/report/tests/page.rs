@@ -1,4 +1,4 @@
-//! The page as text.
+//! The markup of the page.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the page says in words and tables.
+//! The sentences and tables of the page.
 
 use locksley_report::*;
 
@@ -8,7 +8,7 @@ fn html(fill: impl FnOnce(&mut Results)) -> String {
     page(&results)
 }
 
-/// A workload that strategies and rivals took these times for, with two workers.
+/// Returns a comparison in which contenders took these times with two workers.
 fn comparison(workload: &str, times: &[(Contender, f64)]) -> Comparison {
     let mut comparison = Comparison::new(workload);
     for (contender, time) in times {

@@ -1,10 +1,10 @@
-//! Ten thousand workers that hold eight leases each and have nothing else to do, and as many that
-//! hold none: what they cost a Redis server.
+//! The cost for a Redis server of ten thousand workers that hold eight leases each and are
+//! otherwise idle, and of as many that hold none.
 //!
-//! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]),
-//! each for its part of them. Workers that ask for work block on the server: of these a thread
-//! stands for [`TOGETHER`], and blocks for that part of the time. What is measured is the processor
-//! time of the server, as a part of the time that passes.
+//! A few threads simulate the workers, and send the same requests at the same rate ([`pace`]).
+//! Workers that ask for work block on the server: a thread simulates [`TOGETHER`] of these, and
+//! blocks for the corresponding part of the time. The result is the processor time of the server
+//! divided by the elapsed time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -25,15 +25,15 @@ const LEASES: usize = 8;
 const THREADS: usize = 4;
 const BUILD: Build = Build(1);
 
-/// Of so many workers that ask for work at most one blocks at a time. It blocks for hundreds of
-/// milliseconds: an idle server ends a wait a tenth of a second late.
+/// Number of asking workers that one thread simulates, of which one blocks at a time. It blocks for
+/// hundreds of milliseconds: an idle server ends a wait a tenth of a second late.
 const TOGETHER: usize = 20;
 
-/// At least this part of the questions must have been asked, or the clients were too slow.
+/// Smallest share of the requests that must have been sent; otherwise the clients were too slow.
 const ASKED: f64 = 0.75;
 
-/// The part of a processor that the server takes, the larger of the two; nothing where there is no
-/// server.
+/// Measures the share of a processor that the server takes, the larger of the two cases. Returns
+/// `None` without a server.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let (workers, title, time) = if plan.quick {
         (
@@ -76,17 +76,17 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
     Ok(Some(most))
 }
 
-/// Workers that are the same.
+/// Equal workers.
 struct Crowd<'a> {
     server: &'a Started,
     workers: usize,
-    /// How many leases each of them holds.
+    /// Number of leases that each worker holds.
     leases: usize,
-    /// How long they are measured.
+    /// Duration of the measurement.
     time: Duration,
-    /// How many of the threads that let them be alive have let all of theirs come.
+    /// Number of threads that have registered all of their workers.
     come: AtomicUsize,
-    /// Set when they have been measured.
+    /// Set when the measurement is over.
     over: AtomicBool,
 }
 
@@ -96,7 +96,7 @@ impl Crowd<'_> {
         Redis::connect(found.map_err(|bad| Trouble::Refused(bad.to_string()))?)
     }
 
-    /// Submits the tasks that they hold.
+    /// Submits the tasks that the workers lease.
     fn submit(&self) -> Result<(), Trouble> {
         let redis = self.connect()?;
         let id = "crowd".parse();
@@ -120,19 +120,19 @@ impl Crowd<'_> {
         Ok(())
     }
 
-    /// Stands for a part of them, and lets them be alive. Returns the processor time of the server
-    /// from when all of this part had come, and the time that passed.
+    /// Simulates a part of the workers. Returns the processor time of the server since all of this
+    /// part were registered, and the elapsed time.
     fn live(&self, number: usize) -> Result<(f64, Duration), Trouble> {
         let redis = self.connect()?;
         let numbers = (number..self.workers).step_by(THREADS);
         let mut all = numbers
             .map(|number| Simulated::begin(&redis, number, self.leases))
             .collect::<Result<Vec<_>, _>>()?;
-        // The leases of those that came first are short: there was no crowd yet.
+        // The leases of the first workers are short, because there were few workers then.
         for one in &all {
             redis.live(&one.present, Duration::from_secs(60), &one.tickets)?;
         }
-        // All of them have come, and are taken to be alive. From now on they go on as they would.
+        // All are registered and count as alive. From here on they behave like real workers.
         self.come.fetch_add(1, Ordering::Relaxed);
         let (before, start) = (self.server.used(None), Instant::now());
         let (crowd, length) = (self.workers as u32, all.len());
@@ -152,7 +152,7 @@ impl Crowd<'_> {
         Ok((self.server.used(None) - before, start.elapsed()))
     }
 
-    /// Asks for work in the name of one worker after the other. Returns how often.
+    /// Asks for work in the name of one worker after another. Returns the number of requests.
     fn ask(&self, number: usize) -> Result<u64, Trouble> {
         let redis = self.connect()?;
         let wait = pace::wait(self.workers as u32) / TOGETHER as u32;
@@ -160,7 +160,7 @@ impl Crowd<'_> {
         while self.come.load(Ordering::Relaxed) < THREADS && !self.over.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(20));
         }
-        // The other threads beat for all of them. From a beat it knows how many there are.
+        // The other threads send the heartbeats of all. This beat tells the number of workers.
         let first = Present {
             worker: worker(number * TOGETHER),
             slots: LEASES as u32,
@@ -177,9 +177,8 @@ impl Crowd<'_> {
         Ok(asked)
     }
 
-    /// The part of a processor that the server takes for them.
-    ///
-    /// Nothing if the clients were too slow on this machine.
+    /// Returns the share of a processor that the server takes for the workers, or `None` if the
+    /// clients were too slow on this machine.
     fn load(&self) -> Result<Option<f64>, Trouble> {
         self.submit()?;
         let askers = if self.leases == 0 {
@@ -205,7 +204,7 @@ impl Crowd<'_> {
         if askers > 0 && asked < ASKED * rate * self.time.as_secs_f64() {
             return Ok(None);
         }
-        // Those that were ready first saw the others come. The last one saw none.
+        // The first threads also measured the registrations of the others; the last one did not.
         let (used, passed) = parts
             .into_iter()
             .min_by(|a, b| a.0.total_cmp(&b.0))
@@ -221,7 +220,7 @@ fn worker(number: usize) -> WorkerId {
     }
 }
 
-/// What a thread came to.
+/// Joins a thread and resumes its panic, if any.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     let ended = thread.join();
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -249,7 +248,7 @@ impl Simulated {
         })
     }
 
-    /// Lets it be anywhere between two beats.
+    /// Sets the time of the next beat to a point between two beats.
     fn spread(&mut self, part: f64, crowd: u32) {
         self.beat = Instant::now() + pace::beat(crowd).mul_f64(part);
     }
@@ -258,8 +257,8 @@ impl Simulated {
         if Instant::now() < self.beat {
             return Ok(());
         }
-        // A lease of 15 s is renewed every 5 s or with every beat. A worker does it between three
-        // quarters of that time and all of it.
+        // A lease of 15 s is renewed every 5 s or with every beat. A worker renews it after three
+        // quarters to all of that time.
         let every = pace::beat(crowd).min(pace::renew(crowd, Terms::default().lease));
         self.beat += every.mul_f64(0.875);
         let (_, good) = redis.live(&self.present, pace::alive_for(crowd), &self.tickets)?;

@@ -1,10 +1,10 @@
-//! Several processes: what it costs to spread a program over them.
+//! The costs of distributing a program over several processes.
 //!
 //! | measurement | claim |
 //! |---|---|
 //! | `mpi`, feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
 //! | `redis`, feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
-//! | `crowd`, feature `redis` | 10,000 workers that hold 8 leases each and have nothing else to do, or that hold none: less than 0.1 of the server's processor |
+//! | `crowd`, feature `redis` | 10,000 idle workers with 8 leases each, or with none: less than 0.1 of the server's processor |
 
 #[cfg(feature = "redis")]
 mod crowd;
@@ -16,7 +16,7 @@ mod redis;
 use crate::harness::report::Outcome;
 use crate::harness::{Bar, Plan, Wrong};
 
-/// Measures everything. What this build has no feature for is skipped.
+/// Measures everything that this build has the features for.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let mut outcome = Outcome::default();
     #[cfg(feature = "mpi")]
@@ -61,12 +61,13 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     Ok(outcome)
 }
 
-/// The part of a processor that a server takes for workers that do nothing.
+/// Limit of the share of a processor that a server takes for idle workers.
 const LOAD: f64 = 0.1;
 
-/// Processor time beyond the work, of the worker and the server together, as a part of the work.
+/// Limit of the processor time beyond the work, of worker and server together, relative to the
+/// work.
 const OVERHEAD: f64 = 0.1;
 
-/// How much processor time the busier of two ranks may take, in halves of the serial time: an
-/// efficiency of 0.85 is 1.176 of them.
+/// Limit of the processor time of the busier of two ranks, relative to half of the serial time:
+/// 1.176 is an efficiency of 0.85.
 const OF_IDEAL: f64 = 1.176;

@@ -1,9 +1,8 @@
-//! UTS on two ranks of one worker, beside the serial program.
+//! UTS on two ranks of one worker, compared with the serial program.
 //!
-//! Processor time is compared, of all threads of a rank, so that it does not matter what else the
-//! machine does. It counts from when all ranks have said hello until all work is done. The busier
-//! rank is held against the half of the serial time: so both what the ranks do besides their work
-//! and what one of them does more than the other count.
+//! The processor time of all threads of a rank is measured, which does not depend on other programs
+//! on the machine, from the end of the handshake until all work is done. The busier rank is
+//! compared with half of the serial time, which includes both overhead and imbalance.
 
 use std::io;
 use std::process::{Command, ExitCode};
@@ -22,14 +21,14 @@ use crate::harness::{Plan, ThreadClock, Wrong, verify};
 
 pub(super) const NAME: &str = "mpi";
 
-/// How many ranks there are.
+/// Number of ranks.
 const RANKS: usize = 2;
 
-/// How often each of the two runs.
+/// Number of runs of each program.
 const ROUNDS: usize = 3;
 
-/// So that MPI runs in a container, as root, on as few processors as there are; and its threads
-/// where there is room.
+/// Settings by which MPI runs in a container, as root, with more ranks than processors, and without
+/// pinning threads.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -38,11 +37,11 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
 ];
 
-/// What the ranks tell.
+/// The report of the ranks.
 #[derive(Serialize, Deserialize)]
 struct Told {
     size: Size,
-    /// Seconds of the processor, for each rank.
+    /// Processor time of each rank, in seconds.
     processor: Vec<f64>,
     wall: f64,
     steals: u64,
@@ -62,8 +61,8 @@ const HEADER: [&str; 9] = [
     "KiB sent",
 ];
 
-/// Measures the busier rank's processor time, in halves of the serial time; nothing if the system
-/// cannot tell, or has no `mpirun`.
+/// Measures the busier rank's processor time, relative to half of the serial time. Returns `None`
+/// if the system does not tell processor times, or has no `mpirun`.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let name = if plan.quick { "T1" } else { "T1L" };
     let published = UtsTree::published(name);
@@ -90,12 +89,12 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
         ratios.push(row(&mut table, round, serial.as_secs_f64(), &told));
     }
     outcome.tables.push(table);
-    // Where the system cannot tell, the ranks say zero.
+    // The ranks report zero if the system does not tell processor times.
     let median = median(&ratios);
     Ok((median > 0.0).then_some(median))
 }
 
-/// Adds a round to the table, and says what the busier rank took in halves of the serial time.
+/// Adds a round to the table. Returns the busier rank's time relative to half of the serial time.
 fn row(table: &mut Table, round: usize, serial: f64, told: &Told) -> f64 {
     let half = serial / RANKS as f64;
     let busiest = told.processor.iter().copied().fold(0.0, f64::max);
@@ -118,15 +117,14 @@ fn wrong(expected: &str, got: String) -> Wrong {
     Wrong::new("mpi", "a run of two ranks", expected.to_owned(), got)
 }
 
-/// The serial program: depth first with a stack, as the tasks go, and nothing besides. The
-/// recursive one is slower.
+/// Runs the serial program: depth first with a stack, as in the tasks. The recursive one is slower.
 fn alone(tree: UtsTree) -> (Size, Duration) {
     let clock = ThreadClock::start();
     let size = uts::serial(tree, u64::MAX);
     (size, clock.elapsed())
 }
 
-/// The program on ranks, which are this binary.
+/// Runs the program on ranks, which are processes of this binary.
 fn together(tree: &str) -> io::Result<Told> {
     let mut command = Command::new("mpirun");
     command.envs(ENVIRONMENT);
@@ -140,7 +138,7 @@ fn together(tree: &str) -> io::Result<Told> {
     })
 }
 
-/// One rank of it.
+/// Runs one rank.
 pub(crate) fn rank(tree: &str) -> ExitCode {
     let options = Options {
         workers: 1,

@@ -1,11 +1,10 @@
-//! Tasks that are leased from a Redis server: what the leases cost.
+//! The cost of leasing tasks from a Redis server.
 //!
-//! Each task spins until its thread has used a given time of the processor, so that what is work is
-//! known exactly; whatever this process and the server use beyond that is overhead: leasing,
-//! completing, renewing, following, and what the server does for it. A worker with one thread does
-//! them all. The server has an append-only file, which it hands to the disk once a second, as it
-//! does by default, or after every task (`appendfsync always`), which depends on the disk. The
-//! limit is for both.
+//! Each task spins until its thread has used a given processor time, so that the work is known
+//! exactly. Everything else that this process and the server use is overhead: leasing, completing,
+//! renewing and following. A worker with one thread runs all tasks. The server has an append-only
+//! file, which it flushes to the disk once a second, which is the default, or after every task
+//! (`appendfsync always`), which depends on the disk. The limit applies to both.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -29,7 +28,7 @@ use crate::harness::{Plan, ThreadClock, Wrong, verify};
 
 pub(super) const NAME: &str = "redis";
 
-/// What a task takes, when the server waits for the disk, and the name in the table.
+/// Microseconds of a task, the server's `appendfsync`, and the name in the table.
 const SIZES: [(u64, &str, &str); 5] = [
     (200, "everysec", "tasks of 0.2 ms"),
     (1_000, "everysec", "tasks of 1 ms"),
@@ -38,7 +37,7 @@ const SIZES: [(u64, &str, &str); 5] = [
     (LIMITED, "always", "tasks of 10 ms, appendfsync always"),
 ];
 
-/// Tasks that take so long have a limit.
+/// Length of the tasks that have a limit, in microseconds.
 const LIMITED: u64 = 10_000;
 
 #[derive(Serialize, Deserialize)]
@@ -63,8 +62,8 @@ fn program() -> Program<Sum<u64>> {
     Program::new("spin").with::<Spin>()
 }
 
-/// The overhead of tasks of 10 ms, as a part of their work, with the dearer way to keep the file;
-/// nothing where there is no server.
+/// Measures the overhead of tasks of 10 ms relative to their work, with the more expensive
+/// `appendfsync`. Returns `None` without a server.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let progress = Progress::start(NAME, SIZES.len() as u64);
     let mut figures = Figures::new("Processor time beyond the work, as a part of it (Redis)");
@@ -87,7 +86,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
     Ok(limited)
 }
 
-/// Does so many tasks of so many microseconds, and says how much more that took.
+/// Runs `tasks` tasks of `micros` microseconds. Returns the overhead relative to the work.
 fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, Wrong> {
     let wrong = |why: String| Wrong::new(NAME, "a job", "a result".into(), why);
     let redis = || Server::find(Some(&server.url())).map(Redis::later);
@@ -126,7 +125,7 @@ fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, Wrong> {
     Ok((after - before) / work - 1.0)
 }
 
-/// A server of our own, gone with the measurement.
+/// A server that ends with the measurement.
 pub(super) struct Started {
     process: Child,
     folder: PathBuf,
@@ -181,7 +180,7 @@ impl Started {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Seconds of the processor that the server has used, together with ours.
+    /// Returns the processor time of the server plus `ours`, in seconds.
     pub(super) fn used(&self, ours: Option<Duration>) -> f64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
         let nanoseconds = |entry: std::io::Result<fs::DirEntry>| {

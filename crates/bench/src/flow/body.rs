@@ -1,8 +1,8 @@
-//! A body that computes between forks: 200 times 50 us, and a task of 50 us each time.
+//! A body that computes between forks: 200 times 50 us, each followed by a task of 50 us.
 //!
-//! Tasks that become visible when the body is over leave the other workers idle until then. Those
-//! that are taken as they are forked run beside the body, and the whole takes half of its serial
-//! time.
+//! If tasks became visible at the end of the body, other workers would be idle until then. Tasks
+//! that can be stolen as soon as they are forked run beside the body, and the program takes half of
+//! its serial time.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,13 @@ use crate::harness::{Contender, Sample, WallClock, Workload, verify};
 
 pub(super) const NAME: &str = "flow body P=2";
 
-/// How long the body computes before each fork, and each task.
+/// Time that the body computes before each fork, and that each task takes.
 const PIECE: Duration = Duration::from_micros(50);
 
 #[derive(Clone, Copy)]
 struct Problem {
     tasks: u64,
-    /// How many steps a piece has.
+    /// Number of steps of a piece.
     steps: u64,
 }
 
@@ -61,7 +61,7 @@ fn contender(name: &'static str, problem: Problem, run: fn(Problem) -> u64) -> C
 }
 
 impl Problem {
-    /// Something that takes as long as it has steps.
+    /// Computes for a time that is proportional to the number of steps.
     fn piece(self, seed: u64) -> u64 {
         let step = |state: u64, _| {
             let state = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -89,7 +89,7 @@ impl Problem {
     }
 }
 
-/// How many steps take so long: as many as in the fastest of some tries.
+/// Returns the number of steps that take `time`, from the fastest of several runs.
 fn steps_in(time: Duration) -> u64 {
     let try_it = Problem {
         tasks: 1,

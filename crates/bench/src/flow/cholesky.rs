@@ -5,10 +5,10 @@
 //!          for i >= j > k: update (i,j) by (i,k) and (j,k)
 //! ```
 //!
-//! With barriers the solves of one k begin when the factor is there, and the updates when all
-//! solves are. A flow forks the kernels in the order of the loops, and knows the rest from what
-//! they access. Every version applies the same kernels to a tile in the same order, so the results
-//! are equal to the last bit; the serial one is compared with nalgebra's.
+//! With barriers, the solves of one k begin when the factor is done, and the updates when all
+//! solves are done. A flow forks the kernels in the order of the loops, and derives the
+//! dependencies from their accesses. Every version applies the same kernels to a tile in the same
+//! order, so the results are equal to the last bit. The serial result is compared with nalgebra's.
 
 use locksley::flow::{Object, flow};
 use nalgebra::DMatrix;
@@ -23,19 +23,19 @@ pub(super) const NAME: &str = "flow cholesky P=2";
 /// The lower half of a matrix, in tiles, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tiled {
-    /// How many tiles there are in a row, and rows in a tile.
+    /// Number of tiles in a row, and of rows in a tile.
     count: usize,
     side: usize,
     tiles: Vec<Tile>,
 }
 
-/// The number of a tile of the lower half.
+/// Returns the index of a tile of the lower half.
 fn number(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
 }
 
 impl Tiled {
-    /// A symmetric matrix whose diagonal is so large that it is positive definite.
+    /// Returns a symmetric matrix with a diagonal large enough to make it positive definite.
     pub(super) fn new(count: usize, side: usize) -> Tiled {
         let size = count * side;
         let element = |row: usize, column: usize| {
@@ -58,7 +58,7 @@ impl Tiled {
         tile[row % self.side * self.side + column % self.side]
     }
 
-    /// How far this is from nalgebra's factor of a matrix.
+    /// Returns the largest difference to nalgebra's factor of `matrix`.
     pub(super) fn distance_from_factor_of(&self, matrix: &Tiled) -> f64 {
         let size = self.count * self.side;
         let whole = DMatrix::from_fn(size, size, |i, j| matrix.at(i.max(j), i.min(j)));
@@ -121,17 +121,17 @@ impl Tiled {
         self
     }
 
-    /// The loops with a scope for each that is parallel.
+    /// Factorises with a scope for each parallel loop.
     pub(super) fn barrier(self) -> Tiled {
         self.in_phases(by_scope)
     }
 
-    /// The loops with joins, by halves.
+    /// Factorises with joins that halve each parallel loop.
     pub(super) fn fork_join(self) -> Tiled {
         self.in_phases(by_halves)
     }
 
-    /// The factor, all solves, all updates.
+    /// Factorises in phases: for each k the factor, all solves, all updates.
     fn in_phases(self, each: Loop<(usize, usize)>) -> Tiled {
         let (count, side) = (self.count, self.side);
         let tiles = Shared::new(self.tiles);
@@ -159,7 +159,7 @@ impl Tiled {
     }
 }
 
-/// A tile on the diagonal becomes its factor.
+/// Replaces a tile on the diagonal by its factor.
 fn factor(tile: &mut [f64], side: usize) {
     for column in 0..side {
         let (above, rest) = tile.split_at_mut(column * side);
@@ -170,14 +170,14 @@ fn factor(tile: &mut [f64], side: usize) {
         for row in below.chunks_exact_mut(side) {
             row[column] = (row[column] - dot(&row[..column], &own[..column])) / pivot;
         }
-        // What is right of the diagonal is no part of it.
+        // The factor is zero to the right of the diagonal.
         for earlier in above.chunks_exact_mut(side) {
             earlier[column] = 0.0;
         }
     }
 }
 
-/// A tile below the diagonal is divided by the factor above it.
+/// Divides a tile below the diagonal by the factor above it.
 fn solve(by: &[f64], tile: &mut [f64], side: usize) {
     for row in tile.chunks_exact_mut(side) {
         for column in 0..side {
@@ -196,7 +196,7 @@ fn update(a: &[f64], b: &[f64], tile: &mut [f64], side: usize) {
     }
 }
 
-/// In eight sums, which a processor can add at the same time.
+/// Computes a dot product in eight sums, which a processor can add at the same time.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (eights, rest) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -1,12 +1,12 @@
 //! Heat on a plate whose opposite edges touch (a torus): sweeps of a stencil over tiles, from one
 //! buffer into the other.
 //!
-//! A cell comes from itself and its four neighbours, so a tile comes from itself and the four tiles
-//! around it. With barriers each sweep is a parallel loop. Without, a tile waits only for those
+//! A cell depends on itself and its four neighbours, so a tile depends on itself and the four tiles
+//! around it. With barriers each sweep is a parallel loop. Without, a tile waits only for the tiles
 //! that it reads, and for those that still read what it overwrites, so some tiles may be sweeps
-//! ahead of others: this measures what that saves, when all tiles of a sweep cost the same. Every
-//! version computes a cell by the same expression, so the results are equal to the last bit; the
-//! serial one is compared with a plate that is not cut into tiles.
+//! ahead of others. This measures what that saves if all tiles of a sweep cost the same. Every
+//! version computes a cell by the same expression, so the results are equal to the last bit. The
+//! serial result is compared with a plate that is not cut into tiles.
 
 use std::mem::swap;
 
@@ -19,10 +19,10 @@ use crate::harness::{Workload, verify};
 
 pub(super) const NAME: &str = "flow heat P=2";
 
-/// Which part of the difference to a neighbour flows in a sweep.
+/// Share of the difference to a neighbour that flows in a sweep.
 const RATE: f64 = 0.2;
 
-/// A tile, and where it is.
+/// A tile and its position.
 #[derive(Clone, Debug, PartialEq)]
 struct Tile {
     i: usize,
@@ -33,19 +33,19 @@ struct Tile {
 /// Tiles row by row, before some sweeps.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plate {
-    /// How many tiles there are in a row, and rows in a tile.
+    /// Number of tiles in a row, and of rows in a tile.
     count: usize,
     side: usize,
     sweeps: usize,
     tiles: Vec<Tile>,
 }
 
-/// What a cell is at the start.
+/// Returns the value of a cell at the start.
 fn start(row: usize, column: usize) -> f64 {
     ((7 * row + row * column) % 17) as f64 / 17.0
 }
 
-/// A cell after a sweep.
+/// Returns the value of a cell after a sweep.
 fn next(own: f64, [north, south, west, east]: [f64; 4]) -> f64 {
     own + RATE * (((north + south) + (west + east)) - 4.0 * own)
 }
@@ -70,7 +70,7 @@ impl Plate {
         size * size * self.sweeps as u64
     }
 
-    /// The whole plate, one cell after the other, and only then in tiles.
+    /// Computes the whole plate cell by cell, and cuts the result into tiles.
     pub(super) fn directly(self) -> Plate {
         let size = self.count * self.side;
         let mut plate: Vec<f64> = (0..size * size)
@@ -95,7 +95,7 @@ impl Plate {
         result
     }
 
-    /// The numbers of a tile and of those to its north, south, west and east.
+    /// Returns the indices of a tile and of its neighbours to the north, south, west and east.
     fn around(&self, i: usize, j: usize) -> [usize; 5] {
         let count = self.count;
         let number = |i: usize, j: usize| i % count * count + j % count;
@@ -108,12 +108,12 @@ impl Plate {
         self.sweep_by_sweep(|work, tiles| tiles.iter_mut().for_each(work))
     }
 
-    /// A scope for each sweep.
+    /// Runs each sweep in a scope.
     pub(super) fn barrier(self) -> Plate {
         self.sweep_by_sweep(by_scope)
     }
 
-    /// Joins for each sweep, by halves.
+    /// Runs each sweep with joins that halve it.
     pub(super) fn fork_join(self) -> Plate {
         self.sweep_by_sweep(by_halves)
     }
@@ -132,7 +132,7 @@ impl Plate {
         self
     }
 
-    /// All sweeps, none of which has an end.
+    /// Runs all sweeps as one flow, without barriers.
     pub(super) fn flow(mut self) -> Plate {
         let mut tiles = std::mem::take(&mut self.tiles);
         let mut other = tiles.clone();
@@ -175,7 +175,7 @@ impl Plate {
 /// The cells of a tile, in a flow.
 type Cells<'f> = Object<'f, Vec<f64>>;
 
-/// A tile after a sweep, from itself and those to its north, south, west and east.
+/// Computes a tile after a sweep from itself and its neighbours.
 fn relax([own, north, south, west, east]: [&[f64]; 5], new: &mut [f64], side: usize) {
     let last = side - 1;
     for (row, new) in new.chunks_exact_mut(side).enumerate() {

@@ -1,15 +1,14 @@
-//! A matrix in tiles becomes L and U, without pivots: its diagonal is so large that none are
-//! needed.
+//! LU factorisation of a matrix in tiles, without pivoting: the diagonal is large enough.
 //!
 //! ```text
 //!   for k: factor (k,k); for n > k: solve (k,n) and (n,k) by (k,k);
 //!          for i, j > k: update (i,j) by (i,k) and (k,j)
 //! ```
 //!
-//! Measures what [`cholesky`](super::cholesky) does, with about twice as many tasks between two
-//! barriers, since no half is saved by symmetry: the more tasks there are in a step, the less a
-//! barrier after it costs. The versions apply the same kernels to a tile in the same order, so the
-//! results are equal to the last bit; the serial one is compared with nalgebra's.
+//! Measures the same as [`cholesky`](super::cholesky) with about twice as many tasks between two
+//! barriers, since the matrix is not symmetric: the more tasks a step has, the less the barrier
+//! after it costs. All versions apply the same kernels to a tile in the same order, so the results
+//! are equal to the last bit. The serial result is compared with nalgebra's.
 
 use locksley::flow::{Object, flow};
 use nalgebra::DMatrix;
@@ -24,14 +23,14 @@ pub(super) const NAME: &str = "flow lu P=2";
 /// A matrix in tiles, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Matrix {
-    /// How many tiles there are in a row, and rows in a tile.
+    /// Number of tiles in a row, and of rows in a tile.
     count: usize,
     side: usize,
     tiles: Vec<Tile>,
 }
 
-/// An element of the matrix of a size: together those beside the diagonal are smaller than the one
-/// on it.
+/// Returns the elements of the matrix of a size: in each row the diagonal element is larger than
+/// the sum of the others.
 fn element(size: usize) -> impl Fn(usize, usize) -> f64 {
     move |row, column| {
         if row == column {
@@ -54,8 +53,8 @@ impl Matrix {
         }
     }
 
-    /// How far this is from nalgebra's L and U, below and above the diagonal; infinitely, if those
-    /// are of other rows.
+    /// Returns the largest difference to nalgebra's L and U, below and above the diagonal, or
+    /// infinity if nalgebra has exchanged rows.
     pub(super) fn distance_from_nalgebra(&self) -> f64 {
         let (count, side) = (self.count, self.side);
         let size = count * side;
@@ -127,17 +126,17 @@ impl Matrix {
         self
     }
 
-    /// The loops with a scope for each that is parallel.
+    /// Factorises with a scope for each parallel loop.
     pub(super) fn barrier(self) -> Matrix {
         self.in_phases(by_scope)
     }
 
-    /// The loops with joins, by halves.
+    /// Factorises with joins that halve each parallel loop.
     pub(super) fn fork_join(self) -> Matrix {
         self.in_phases(by_halves)
     }
 
-    /// The factor, all solves, all updates.
+    /// Factorises in phases: for each k the factor, all solves, all updates.
     fn in_phases(self, each: Loop<(usize, usize)>) -> Matrix {
         let (count, side) = (self.count, self.side);
         let tiles = Shared::new(self.tiles);
@@ -176,7 +175,7 @@ fn eliminate(by: f64, other: &[f64], row: &mut [f64]) {
     }
 }
 
-/// A tile on the diagonal becomes L below the diagonal, and U on it and above.
+/// Factorises a tile on the diagonal: L below the diagonal, U on and above it.
 fn factor(tile: &mut [f64], side: usize) {
     for k in 0..side {
         let (above, below) = tile.split_at_mut((k + 1) * side);
@@ -188,7 +187,7 @@ fn factor(tile: &mut [f64], side: usize) {
     }
 }
 
-/// A tile to the right of the diagonal becomes one of U.
+/// Turns a tile to the right of the diagonal into one of U.
 fn solve_right(by: &[f64], tile: &mut [f64], side: usize) {
     for i in 1..side {
         let (above, rest) = tile.split_at_mut(i * side);
@@ -198,7 +197,7 @@ fn solve_right(by: &[f64], tile: &mut [f64], side: usize) {
     }
 }
 
-/// A tile below the diagonal becomes one of L.
+/// Turns a tile below the diagonal into one of L.
 fn solve_below(by: &[f64], tile: &mut [f64], side: usize) {
     for row in tile.chunks_exact_mut(side) {
         for (k, pivots) in by.chunks_exact(side).enumerate() {

@@ -1,12 +1,12 @@
-//! Dataflow: what a task costs, and flows beside fork-join and barriers.
+//! Dataflow: the cost of a task, and flows compared with fork-join and barriers.
 //!
 //! | measurement | claim |
 //! |---|---|
 //! | [`overhead`] | with one worker a task with its dependencies costs little more than a spawned one, and less than half of a node of a graph with counters |
 //! | [`cholesky`], [`wavefront`] | with two workers a flow is faster than the same program with a barrier after every step |
-//! | [`lu`] | a factorisation with twice the tasks of Cholesky's in a step: beside barriers, without a limit |
-//! | [`heat`] | sweeps of a stencil, in which some tiles may be sweeps ahead of others: beside barriers, without a limit |
-//! | [`pipeline`] | a stream through four stages, one of them in order: beside stage after stage, without a limit |
+//! | [`lu`] | a factorisation with twice the tasks per step of Cholesky's: compared with barriers, no limit |
+//! | [`heat`] | sweeps of a stencil, in which tiles may be sweeps ahead of others: compared with barriers, no limit |
+//! | [`pipeline`] | a stream through four stages, one of them in order: compared with stages in sequence, no limit |
 //! | [`body`] | a body that computes between forks: its tasks run meanwhile |
 //! | [`fib`] | the program of Danjean's lecture "Work Stealing", as a flow and with joins |
 
@@ -28,25 +28,25 @@ use locksley::Pool;
 use crate::harness::report::Outcome;
 use crate::harness::{Bar, Plan, Wrong};
 
-/// What part of a spawned task's time a task of a flow may take, with one worker.
+/// Limit of a flow task's time relative to a spawned task, with one worker.
 const OF_SPAWN: f64 = 3.0;
 
-/// What part of the time of a node of a graph with counters.
+/// Limit of a flow task's time relative to a node of a graph with counters.
 const OF_COUNTERS: f64 = 0.5;
 
-/// What part of the time of the version with barriers.
+/// Limit of a flow's time relative to the version with barriers.
 const OF_BARRIER: f64 = 1.0;
 
-/// What part of its serial time a flow may take whose body computes as long as its tasks do.
+/// Limit of a flow's time relative to its serial time, if the body computes as long as its tasks.
 const OF_SERIAL: f64 = 0.55;
 
-/// The names of the versions of a program.
+/// Names of the versions of a program.
 const FLOW: &str = "flow";
 const BARRIER: &str = "barrier";
 const FORK_JOIN: &str = "fork-join";
 const SERIAL: &str = "serial";
 
-/// How long a sample of a program is at least.
+/// Shortest duration of a sample of a program.
 const SAMPLE: Duration = Duration::from_millis(15);
 
 /// Measures everything.
@@ -75,7 +75,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     Ok(outcome)
 }
 
-/// Holds the measurements against the limits. What was not measured is skipped.
+/// Compares the measurements with the limits. Missing measurements are skipped.
 fn bars(outcome: &Outcome) -> Vec<Bar> {
     let bar = |name: &str, who: &str, limit: f64| {
         let mut workloads = outcome.workloads.iter();

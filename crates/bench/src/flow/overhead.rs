@@ -1,10 +1,10 @@
-//! What a task costs with one worker: tasks that do next to nothing, each of which depends on two
+//! The cost of a task with one worker: tasks that do almost nothing, each of which depends on two
 //! others.
 //!
-//! The tasks are the cells of a square; a cell comes after the one above it and the one to its
-//! left. The rivals: tasks spawned in a scope, which depend on nothing, and a graph as one builds
-//! it by hand, with boxed closures and atomic counters, whose nodes are spawned in a scope when
-//! they are ready. Building the graph is part of it, as it is part of a flow.
+//! The tasks are the cells of a square; a cell depends on the one above it and the one to its left.
+//! They are compared with tasks spawned in a scope, which have no dependencies, and with a
+//! hand-written graph of boxed closures and atomic counters, whose nodes are spawned in a scope
+//! when they are ready. Building the graph is included, as it is part of a flow.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "flow overhead P=1";
 pub(super) const SPAWN: &str = "scope.spawn";
 pub(super) const COUNTERS: &str = "counters";
 
-/// The side of the square.
+/// Side of the square.
 const SIDE: usize = 32;
 
 pub(super) fn workload() -> Workload {
@@ -120,7 +120,7 @@ fn by_counters() -> usize {
     cells.iter().sum()
 }
 
-/// Runs a node; goes on with one that it has made ready, and spawns the others.
+/// Runs a node, continues with one of the nodes that become ready, and spawns the others.
 fn run_node<'s>(nodes: &'s [Node<'_>], mut number: usize, scope: &Scope<'s>) {
     loop {
         let node = &nodes[number];

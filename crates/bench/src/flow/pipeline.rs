@@ -1,16 +1,16 @@
-//! A stream of blocks through four stages, the third of which is serial: it takes the blocks in
-//! their order.
+//! A stream of blocks through four stages, the third of which is serial: it processes the blocks in
+//! order.
 //!
 //! ```text
 //!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (by it)
 //! ```
 //!
 //! In batches with barriers, a stage begins when the one before it is done with the whole batch,
-//! and one worker idles while the other one chains. With joins, the last two stages of a batch are
+//! and one worker idles while the other one chains. With joins, the last two stages of a batch run
 //! beside the first two of the next one. In a flow every stage of every block is a task, and the
-//! chain is in order because each of its tasks updates the key: this measures how much of the
+//! chain is in order because each of its tasks updates the key. This measures how much of the
 //! serial stage the others hide. The results are compared with those of the serial version, which
-//! takes one block after the other through all stages.
+//! takes each block through all stages in turn.
 
 use locksley::flow::{Object, flow};
 
@@ -20,17 +20,17 @@ use crate::harness::Workload;
 
 pub(super) const NAME: &str = "flow pipeline P=2";
 
-/// How many blocks there are in a batch.
+/// Number of blocks in a batch.
 const BATCH: usize = 16;
 
-/// What mixes bits: 2^64 divided by the golden ratio, to the next odd number.
+/// Factor that mixes bits: the odd number next to 2^64 divided by the golden ratio.
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// How often the chain mixes in a number. One multiplication waits for the other, so that the stage
-/// is no small part of the work.
+/// Number of times that the chain mixes in a number. The multiplications depend on each other, so
+/// that the stage is a considerable part of the work.
 const MIXES: usize = 4;
 
-/// A block of numbers on its way.
+/// A block of numbers.
 #[derive(Clone, Debug)]
 struct Block {
     seed: u64,
@@ -130,7 +130,7 @@ impl Stream {
         self.seals()
     }
 
-    /// Stage after stage, each for a whole batch.
+    /// Runs the stages in sequence, each for a whole batch.
     pub(super) fn barrier(mut self) -> Vec<u64> {
         let mut key = 0;
         for batch in self.0.chunks_mut(BATCH) {
@@ -141,7 +141,7 @@ impl Stream {
         self.seals()
     }
 
-    /// The first two stages of a batch beside the last two of the one before it.
+    /// Runs the first two stages of a batch beside the last two of the one before it.
     pub(super) fn fork_join(mut self) -> Vec<u64> {
         let mut key = 0;
         let mut before: &mut [Block] = &mut [];
@@ -161,7 +161,7 @@ impl Stream {
     }
 }
 
-/// The last two stages of a batch.
+/// Runs the last two stages of a batch.
 fn finish(each: Loop<Block>, batch: &mut [Block], key: &mut u64) {
     for block in &mut *batch {
         block.chain(key);
@@ -182,7 +182,7 @@ pub(super) fn workload(quick: bool) -> Workload {
         operations: stream.numbers(),
         expected: stream.clone().serial(),
         input: stream,
-        // The serial version is what the program means.
+        // The serial version defines the result.
         oracle: Ok(()),
         serial: Stream::serial,
         barrier: Stream::barrier,

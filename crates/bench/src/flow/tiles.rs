@@ -1,4 +1,4 @@
-//! What programs with tiles share: how a tile is cut from a matrix, and parallel loops that end
+//! Shared code of programs with tiles: cutting tiles from a matrix, and parallel loops that end
 //! with a barrier.
 
 use std::sync::RwLock;
@@ -6,10 +6,10 @@ use std::sync::RwLock;
 /// A tile of a matrix, row by row.
 pub(super) type Tile = Vec<f64>;
 
-/// What may be between two programs that round in different places.
+/// Largest difference between the results of two programs that round differently.
 pub(super) const CLOSE: f64 = 1e-9;
 
-/// The tile (i, j) of a matrix that is known by its elements.
+/// Returns the tile (i, j) of a matrix that is given by its elements.
 pub(super) fn cut(
     (i, j): (usize, usize),
     side: usize,
@@ -20,8 +20,8 @@ pub(super) fn cut(
     places.map(|(row, column)| element(row, column)).collect()
 }
 
-/// Tiles that tasks of one loop share. The locks are free: they stand for what the type system
-/// cannot know, that no task writes what another one accesses.
+/// Tiles that tasks of one loop share. No task writes a tile that another one accesses, which the
+/// type system cannot know, so the locks are never contended.
 pub(super) struct Shared(Vec<RwLock<Tile>>);
 
 impl Shared {
@@ -45,13 +45,13 @@ impl Shared {
     }
 }
 
-/// What a parallel loop does with each of its items.
+/// The body of a parallel loop.
 pub(super) type Work<'a, T> = &'a (dyn Fn(&mut T) + Sync);
 
-/// A loop over items that may be done at the same time.
+/// A parallel loop over items.
 pub(super) type Loop<T> = fn(Work<'_, T>, &mut [T]);
 
-/// A parallel loop: a scope with a task for each item.
+/// Runs a parallel loop as a scope with a task for each item.
 pub(super) fn by_scope<T: Send>(work: Work<'_, T>, items: &mut [T]) {
     locksley::scope(|s| {
         for item in items {
@@ -60,7 +60,7 @@ pub(super) fn by_scope<T: Send>(work: Work<'_, T>, items: &mut [T]) {
     });
 }
 
-/// A parallel loop: joins, by halves.
+/// Runs a parallel loop with joins that halve it.
 pub(super) fn by_halves<T: Send>(work: Work<'_, T>, items: &mut [T]) {
     match items {
         [] => {}

@@ -1,23 +1,22 @@
-//! A program in four versions: what the contenders of its workload do, and how their results are
-//! checked.
+//! A program in four versions, which are the contenders of its workload.
 
 use std::sync::Arc;
 
 use super::{BARRIER, FLOW, FORK_JOIN, SERIAL, pool};
 use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
 
-/// A program with two workers. A run makes a result of an input of its own; copying the input is
+/// A program with two workers. A run computes a result from its own copy of the input; copying is
 /// not measured.
 pub(super) struct Versions<I, R> {
     pub(super) name: &'static str,
-    /// What is done, and what one operation is.
+    /// Description of the program and of one operation.
     pub(super) about: &'static str,
     pub(super) input: I,
-    /// How many operations a run is.
+    /// Number of operations of a run.
     pub(super) operations: u64,
-    /// What every version has to give, to the last bit.
+    /// Result that every version must have, to the last bit.
     pub(super) expected: R,
-    /// What is expected, by another way.
+    /// Outcome of checking `expected` by another method.
     pub(super) oracle: Result<(), Wrong>,
     pub(super) serial: fn(I) -> R,
     pub(super) barrier: fn(I) -> R,
@@ -30,7 +29,7 @@ where
     I: Clone + Send + Sync + 'static,
     R: PartialEq + Send + Sync + 'static,
 {
-    /// The workload, in which the version with barriers is the reference.
+    /// Returns the workload, in which the version with barriers is the reference.
     pub(super) fn workload(self) -> Workload {
         let program = Arc::new(self);
         let versions = [
@@ -52,7 +51,8 @@ where
     }
 }
 
-/// One version, in a pool of its own. A sample is as many runs as the operations need.
+/// Returns a version as a contender with its own pool. A sample is as many runs as the operations
+/// need.
 fn contender<I, R>(
     name: &'static str,
     version: fn(I) -> R,

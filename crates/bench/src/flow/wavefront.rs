@@ -1,7 +1,7 @@
 //! A wavefront: the score of the best local alignment of two sequences (Smith and Waterman), tile
 //! by tile.
 //!
-//! A tile comes after the one above it and the one to its left, and hands on its lower and right
+//! A tile depends on the one above it and the one to its left, and passes on its lower and right
 //! edges. With barriers all tiles of an antidiagonal are spawned, and the next one begins when they
 //! are done.
 
@@ -26,7 +26,7 @@ pub(super) struct Problem {
     side: usize,
 }
 
-/// What tiles hand on: the last row and the last column, the corner before the row, and the best
+/// The data that tiles pass on: the last row and column, the corner before the row, and the best
 /// score.
 #[derive(Clone, Debug, Default)]
 struct Edge {
@@ -58,7 +58,7 @@ impl Problem {
         (self.a.len() * self.b.len()) as u64
     }
 
-    /// The whole matrix, one cell after the other.
+    /// Computes the whole matrix cell by cell.
     pub(super) fn score_directly(&self) -> i32 {
         let mut before = vec![0; self.b.len() + 1];
         let mut best = 0;
@@ -75,7 +75,7 @@ impl Problem {
         best
     }
 
-    /// A tile, from what those above it and to its left hand on.
+    /// Computes a tile from the edges of its neighbours above and to the left.
     fn tile(
         &self,
         (i, j): (usize, usize),
@@ -89,7 +89,7 @@ impl Problem {
             &self.b[range(j, self.b.len())],
         );
         let mut row: Vec<i32> = above.map_or_else(|| vec![0; b.len()], |above| above.row.clone());
-        // Of the row above: what is before its first cell.
+        // The cell before the first one of the row above.
         let mut corner = match (above, left) {
             (Some(above), Some(_)) => above.corner,
             _ => 0,
@@ -156,7 +156,7 @@ impl Problem {
         Problem::best(&edges)
     }
 
-    /// All tiles of an antidiagonal, then all of the next one.
+    /// Runs all tiles of an antidiagonal in a scope, then those of the next one.
     pub(super) fn barrier(&self) -> i32 {
         let n = self.tiles();
         let edges: Vec<Mutex<Edge>> = (0..n * n).map(|_| Mutex::default()).collect();
@@ -171,7 +171,7 @@ impl Problem {
         Problem::collect(edges)
     }
 
-    /// A quarter, two quarters at the same time, the last quarter.
+    /// Runs one quarter, then two quarters in parallel, then the last quarter, recursively.
     pub(super) fn fork_join(&self) -> i32 {
         let n = self.tiles();
         let edges: Vec<Mutex<Edge>> = (0..n * n).map(|_| Mutex::default()).collect();
@@ -201,8 +201,8 @@ impl Problem {
         }
     }
 
-    /// A tile whose neighbours are done. The locks are free: they stand for what the type system
-    /// cannot know here.
+    /// Computes a tile whose neighbours are done. That is not known to the type system, so there
+    /// are locks, which are never contended.
     fn locked_tile(&self, edges: &[Mutex<Edge>], (i, j): (usize, usize)) {
         let n = self.tiles();
         let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("no task panics");

@@ -1,22 +1,22 @@
-//! Bars: limits that a measurement has to keep.
+//! Bars: limits that measurements must keep.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
-/// A limit, and what was measured.
+/// A limit and the measured value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bar {
-    /// What is limited.
+    /// Name of the limited quantity.
     pub(crate) name: Cow<'static, str>,
-    /// The largest value that is good enough.
+    /// Largest acceptable value.
     pub(crate) limit: f64,
-    /// What came out; nothing if it could not be measured.
+    /// Measured value; `None` if it could not be measured.
     pub(crate) measured: Option<f64>,
 }
 
-/// How a bar came out.
+/// Verdict on a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Within the limit.

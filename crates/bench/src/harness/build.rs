@@ -1,5 +1,4 @@
-//! How a guest that uses rayon is built twice: with rayon's own rayon-core, and with ours in its
-//! place.
+//! Builds a guest program that uses rayon twice: with rayon's own rayon-core, and with ours.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,27 +6,27 @@ use std::process::Command;
 
 use super::Wrong;
 
-/// One of the two.
+/// One of the two builds.
 #[derive(Clone, Copy)]
 pub(crate) struct Build {
-    /// Its name in tables and bars.
+    /// Name in tables and bars.
     pub(crate) name: &'static str,
-    /// The folder of its source, below `guests`.
+    /// Folder of the source, below `guests`.
     guest: &'static str,
-    /// The folder of its package, below that.
+    /// Folder of the package, below that.
     package: &'static str,
 }
 
-/// Where the linker happens to put a short loop over memory can make a tenth of its time, and the
-/// two programs are laid out differently. So in both every loop starts a cache line.
+/// Aligns every loop to a cache line: the address of a short loop can change its time by a tenth,
+/// and the two programs are laid out differently.
 const FLAGS: &str = "-Cllvm-args=-align-loops=64";
 
 impl Build {
-    /// The names of the two.
+    /// Names of the two builds.
     pub(crate) const RAYON: &str = "rayon";
     pub(crate) const LOCKSLEY: &str = "locksley";
 
-    /// Both builds of the guest in this folder.
+    /// Returns both builds of the guest in this folder.
     pub(crate) const fn both(guest: &'static str) -> [Build; 2] {
         let rayon = Build {
             name: Build::RAYON,
@@ -42,7 +41,7 @@ impl Build {
         [rayon, locksley]
     }
 
-    /// Has cargo build it, if need be, next to this binary's own folder.
+    /// Builds the program with cargo, if necessary, next to this binary's own folder.
     pub(crate) fn make(&self) -> Result<(), Wrong> {
         let status = self.cargo().and_then(|mut cargo| cargo.status());
         let got = match status {

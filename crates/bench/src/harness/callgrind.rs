@@ -1,40 +1,41 @@
-//! Counts instructions: valgrind runs this very binary with a hidden subcommand.
+//! Counts instructions: valgrind runs this binary with a hidden subcommand.
 //!
 //! The count is the difference of two runs divided by the difference of their operations, so that
-//! everything but the loop cancels out: start-up, construction, and so on. What the loop itself
-//! costs is for the caller to count and to subtract.
+//! everything but the loop cancels out: start-up, construction, and so on. The caller has to
+//! subtract the cost of the loop itself.
 
 use std::process::{Child, Command, Stdio};
 
-/// Operations of the two runs: whole rounds of an unrolled loop.
+/// Operations of the two runs, which are multiples of an unrolled loop's length.
 const OPERATIONS: [u64; 2] = [6_400, 134_400];
 
-/// Why nothing was counted.
+/// Reason why nothing was counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Unavailable {
-    /// There is no valgrind to run.
+    /// valgrind is not installed.
     #[error(
         "instructions are not counted: valgrind is not installed \
          (Debian and Ubuntu: apt install valgrind; Fedora: dnf install valgrind)"
     )]
     Missing,
-    /// It ran, but not to the end.
+    /// valgrind did not run to its end.
     #[error("instructions are not counted: {0}")]
     Failed(String),
 }
 
-/// Instructions per operation of `subcommand`, to which the number of operations is appended.
+/// Returns the instructions per operation of `subcommand`, to which the number of operations is
+/// appended.
 pub(crate) fn per_operation(subcommand: &[&str]) -> Result<f64, Unavailable> {
     per_operation_of(subcommand, OPERATIONS)
 }
 
-/// [`per_operation`] where the two runs must have certain numbers of operations.
+/// Like [`per_operation`], for two runs with given numbers of operations.
 pub(crate) fn per_operation_of(
     subcommand: &[&str],
     [few, many]: [u64; 2],
 ) -> Result<f64, Unavailable> {
-    // Side by side: what is counted is the same, however busy the processors are.
+    // Both run at once: counts do not depend on how busy the processors are.
     let (larger, smaller) = (start(subcommand, many)?, start(subcommand, few)?);
     let difference = total(larger)?.saturating_sub(total(smaller)?);
     Ok(difference as f64 / (many - few) as f64)
@@ -71,7 +72,7 @@ fn total(valgrind: Child) -> Result<u64, Unavailable> {
     collected(&log).ok_or_else(|| failed(format!("valgrind told no total: {}", log.trim())))
 }
 
-/// The number of instructions in callgrind's closing lines: `==1234== Collected : 567`.
+/// Parses the number of instructions in callgrind's closing lines: `==1234== Collected : 567`.
 fn collected(log: &str) -> Option<u64> {
     let line = log.lines().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok()

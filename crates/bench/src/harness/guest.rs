@@ -1,12 +1,12 @@
-//! A contender has a process of its own, which is stopped while others have their turn. So no
-//! contender's idle threads disturb another (forte's never sleep), no heap is full of what others
-//! left, and a busy machine's scheduler treats all alike.
+//! Contenders in their own processes, which are stopped while others have their turn. So no
+//! contender's idle threads disturb another (forte's never sleep), no contender uses a heap that
+//! others have fragmented, and a busy machine's scheduler treats all alike.
 //!
-//! Which pages of memory a process got shows in how fast it walks through a large tree. So no
-//! contender keeps them: after a few turns all processes end, and start again in another order.
+//! The pages of memory that a process gets affect the time to traverse a large tree. So after a few
+//! turns all processes end, and start again in another order.
 //!
-//! The process reads a number of operations from a line of its standard input, does them, and
-//! writes a line with what it did and how long it took.
+//! The process reads a number of operations from a line of standard input, executes them, and
+//! writes a line with the operations and the time.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use super::{Contender, Sample, Wrong};
 
-/// How many turns a process has.
+/// Number of turns of a process.
 const LIFE: u32 = 5;
 
-/// The other process, between or in its turns.
+/// A contender's process.
 pub(crate) struct Guest {
-    /// How many turns it has left.
+    /// Number of turns that are left.
     left: u32,
     child: Child,
     orders: ChildStdin,
@@ -27,8 +27,8 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// A contender whose process is started when its turn comes, and ended when it has had its
-    /// share of them: all contenders' end in the same round, and start in the order of the next.
+    /// Returns a contender whose process starts with its turn, and ends after [`LIFE`] turns: the
+    /// processes of all contenders end in the same round, and start in the order of the next one.
     pub(crate) fn contender(
         name: &'static str,
         case: &'static str,
@@ -64,7 +64,7 @@ impl Guest {
             orders,
             answers: BufReader::new(answers),
         };
-        // Its first steps are not shown.
+        // A first turn to warm up, which is not measured.
         guest.turn(1)?;
         Ok(guest)
     }
@@ -89,7 +89,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It holds nothing that ending it in the middle could spoil.
+        // The process has no state that killing it could damage.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -110,7 +110,7 @@ fn signal(child: &Child, wish: Wish) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), signal)?)
 }
 
-/// Where a process cannot be stopped, it disturbs the others a little.
+/// Does nothing: processes that cannot be stopped disturb the others a little.
 #[cfg(not(unix))]
 fn signal(_: &Child, _: Wish) -> io::Result<()> {
     Ok(())

@@ -1,5 +1,5 @@
-//! What every suite shares: how contenders take turns, and how the outcome is told. What the
-//! command line needs too is in `locksley-measure`.
+//! Shared code of the suites: turns of contenders, and reports. Code that the command `locksley`
+//! shares is in `locksley-measure`.
 
 pub(crate) mod bars;
 pub(crate) mod build;
@@ -17,7 +17,7 @@ pub(crate) use build::Build;
 pub(crate) use guest::Guest;
 pub(crate) use tally::Tally;
 
-/// Here names are constants, and contenders own what they use.
+/// A contender with a constant name that owns its data.
 pub(crate) type Contender = locksley_measure::Contender<'static>;
 /// See [`Contender`].
 pub(crate) type Workload = locksley_measure::Workload<'static>;

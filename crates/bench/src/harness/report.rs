@@ -1,4 +1,4 @@
-//! The run as JSON: raw samples, so that readers may summarise them differently.
+//! The report of a run as JSON, with raw samples, so that readers can summarise them differently.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use super::stats::{Summary, number};
 use super::table::Table;
 use super::{Measured, Plan};
 
-/// Everything a run found out.
+/// All results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     machine: Machine,
@@ -53,16 +53,16 @@ pub(crate) struct Instructions {
     pub(crate) instructions: f64,
 }
 
-/// Whatever else there is to tell of the contenders, one number each.
+/// Another quantity, one number for each contender.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figures {
-    /// What the numbers are, and their unit.
+    /// Name and unit of the quantity.
     pub(crate) title: &'static str,
     figures: Vec<(&'static str, f64)>,
 }
 
 impl Figures {
-    /// No numbers yet.
+    /// Creates figures without numbers.
     pub(crate) fn new(title: &'static str) -> Figures {
         Figures {
             title,
@@ -75,7 +75,7 @@ impl Figures {
         self.figures.push((contender, figure));
     }
 
-    /// A contender's number.
+    /// Returns a contender's number.
     pub(crate) fn get(&self, contender: &str) -> Option<f64> {
         let found = self.figures.iter().find(|(name, _)| *name == contender);
         found.map(|&(_, figure)| figure)
@@ -90,21 +90,21 @@ impl Figures {
     }
 }
 
-/// What a suite hands back.
+/// Results of a suite.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) workloads: Vec<Measured>,
-    /// Workloads whose samples are kept, but which are too many for a table each.
+    /// Workloads whose samples are kept, but which are too many for separate tables.
     pub(crate) cells: Vec<Measured>,
     pub(crate) instructions: Vec<Instructions>,
     pub(crate) figures: Vec<Figures>,
-    /// Whatever else there is to show.
+    /// Other tables.
     pub(crate) tables: Vec<Table>,
     pub(crate) bars: Vec<Bar>,
 }
 
 impl Outcome {
-    /// The outcome for people.
+    /// Returns the outcome as tables.
     pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables: Vec<Table> = self.workloads.iter().map(Measured::table).collect();
         if !self.instructions.is_empty() {
@@ -127,7 +127,7 @@ impl Outcome {
 }
 
 impl Report {
-    /// A report without results yet.
+    /// Creates a report without results.
     pub(crate) fn new(machine: Machine, plan: &Plan, quick: bool) -> Report {
         Report {
             machine,
@@ -143,7 +143,7 @@ impl Report {
         }
     }
 
-    /// Adds what a suite found out.
+    /// Adds the results of a suite.
     pub(crate) fn add(&mut self, outcome: Outcome) {
         self.workloads
             .extend(outcome.workloads.into_iter().map(WorkloadReport::of));

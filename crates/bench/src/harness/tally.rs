@@ -1,16 +1,16 @@
-//! What comes out of a queue, counted: a queue that loses items is fast for the wrong reason.
+//! Counts the items that come out of a queue, to detect lost and duplicated ones.
 
-/// What came out of a queue, in any order.
+/// Count and sum of items, in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// How many items.
+    /// Number of items.
     pub(crate) count: usize,
-    /// Their sum, wrapped.
+    /// Wrapping sum of the items.
     pub(crate) sum: usize,
 }
 
 impl Tally {
-    /// The tally of the items 1 to `last`, each once.
+    /// Returns the tally of the items 1 to `last`, each once.
     pub(crate) fn up_to(last: usize) -> Tally {
         // One of the factors is even; halving it first keeps the wrapped product exact.
         let (a, b) = if last.is_multiple_of(2) {
@@ -31,7 +31,7 @@ impl Tally {
         self.sum = self.sum.wrapping_add(item);
     }
 
-    /// Both tallies together.
+    /// Adds two tallies.
     pub(crate) fn and(self, other: Tally) -> Tally {
         Tally {
             count: self.count + other.count,

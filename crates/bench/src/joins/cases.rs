@@ -1,24 +1,24 @@
-//! What the runtimes are made to do, and how much of it.
+//! The programs that the runtimes run, and their sizes.
 
 use locksley_workload::{
     Batch, Fib, Layout, Multiplication, Program, Queens, Sort, Tree, Uts, UtsTree,
 };
 
-/// One program.
+/// A program.
 pub(crate) struct Case {
-    /// Its name in a hidden subcommand.
+    /// Name in a hidden subcommand.
     pub(crate) name: &'static str,
-    /// Its name in tables, bars and JSON, with one worker and with two.
+    /// Names in tables, bars and JSON, with one worker and with two.
     pub(crate) one: &'static str,
     pub(crate) two: &'static str,
     pub(crate) about: &'static str,
-    /// Set if it is measured with one worker as well.
+    /// Set if the program is measured with one worker as well.
     pub(crate) alone: bool,
-    /// How many times fewer rounds it has than a plan says: it takes longer.
+    /// Divisor of the plan's rounds, for programs that take long.
     pub(crate) length: usize,
 }
 
-/// Gets to see every program.
+/// An operation on every program.
 pub(crate) trait Visitor {
     fn visit<P: Program + 'static>(&mut self, case: Case, make: impl Fn() -> P + 'static);
 }
@@ -38,7 +38,7 @@ macro_rules! case {
     (@alone) => { false };
 }
 
-/// Shows all programs, in the order of the report. A quick run makes them small.
+/// Visits all programs, in the order of the report. They are small in a quick run.
 pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
     let pick = move |small: u64, full: u64| if quick { small } else { full };
     let layers = pick(10, 23) as u32;

@@ -13,7 +13,8 @@ use super::contenders::{
 use crate::harness::{Contender, Guest};
 use locksley_measure::runtimes::turn;
 
-/// A contender in a process of its own: a runtime, or ours under the strategy with this text.
+/// Returns a contender in its own process. `runtime` is the name of a runtime, or the text of a
+/// strategy of ours.
 pub(crate) fn contender(
     name: &'static str,
     runtime: &'static str,
@@ -31,8 +32,8 @@ pub(crate) fn contender(
     })
 }
 
-/// The other side: serves turns until its input ends. The thread that does may be a worker, so it
-/// has a worker's stack, which the environment says.
+/// Serves turns, in the contender's process, until the input ends. The serving thread may be a
+/// worker, so it has the stack size of workers, which the environment sets.
 pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> ExitCode {
     end_with_the_parent();
     type Serve<'a> = Box<dyn FnOnce() -> u8 + Send + 'a>;
@@ -70,12 +71,12 @@ fn serve_with<R: Runtime, S: Fn() -> R>(case: &str, quick: bool, start: S) -> u8
     service.code
 }
 
-/// A stopped process would outlive a parent that was killed.
+/// Ends this process when its parent ends: a stopped process would outlive a killed parent.
 fn end_with_the_parent() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, set_parent_process_death_signal};
-        // If it cannot be had, its absence is no reason not to measure.
+        // The measurement works without it, too.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }
@@ -92,8 +93,8 @@ impl<R: Runtime, S: Fn() -> R> Visitor for Service<'_, S> {
         if case.name != self.case {
             return;
         }
-        // The program first, into a heap that is the same for every runtime: whether the nodes of a
-        // tree straddle cache lines depends on what was allocated before.
+        // The program is created first, in a heap that is the same for every runtime: earlier
+        // allocations determine whether the nodes of a tree straddle cache lines.
         let mut program = make();
         let mut runtime = (self.start)();
         self.code = 0;

@@ -1,4 +1,4 @@
-//! Instructions of a join, counted on one worker.
+//! Counts the instructions of a join, on one worker.
 
 use std::process::ExitCode;
 
@@ -11,10 +11,10 @@ use crate::harness::progress::Progress;
 use crate::harness::report::Instructions;
 use locksley_measure::runtimes::turn;
 
-/// The name of what is counted, in tables and in the hidden subcommand.
+/// Name of the counted operation, in tables and in the hidden subcommand.
 pub(crate) const FORK: &str = "fib join";
 
-/// Two Fibonacci numbers: what one of them takes more than the other is joins alone.
+/// Indices of two Fibonacci numbers, whose difference in instructions is due to joins alone.
 const FEW: u64 = 20;
 const MANY: u64 = 25;
 
@@ -35,7 +35,7 @@ pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
     count_on(&COUNTED)
 }
 
-/// Counts the joins of these, each a runtime or the text of a strategy.
+/// Counts the joins of `contenders`, each a runtime or the text of a strategy.
 pub(crate) fn count_on(contenders: &[&'static str]) -> Result<Vec<Instructions>, Unavailable> {
     let progress = Progress::start("instructions", contenders.len() as u64);
     let joins = [FEW, MANY].map(|n| Fib::new(n).operations());
@@ -53,7 +53,7 @@ pub(crate) fn count_on(contenders: &[&'static str]) -> Result<Vec<Instructions>,
         .collect()
 }
 
-/// The other side: one run with that many joins, on a runtime or under a strategy.
+/// Runs `joins` joins under valgrind, on a runtime or under a strategy.
 pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
     let n = (1..90).find(|&n| Fib::new(n).operations() >= joins)?;
     Some(match contender {

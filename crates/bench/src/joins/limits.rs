@@ -1,4 +1,4 @@
-//! The bars of the pool, each limit beside what it limits.
+//! The bars of the pool.
 
 use locksley_workload::Program;
 
@@ -9,7 +9,7 @@ use super::{instructions, positions, probes, spawning, wake_up};
 use crate::harness::report::{Figures, Instructions};
 use crate::harness::{Bar, Measured};
 
-/// A workload, whose time, and what part of it our time may be.
+/// A workload, another runtime, and the limit of our time relative to that runtime's.
 const TIMES: [(&str, &str, f64); 15] = [
     ("fib P=1", Chili::NAME, 0.85),
     ("fib P=1", Rayon::NAME, 0.36),
@@ -28,29 +28,29 @@ const TIMES: [(&str, &str, f64); 15] = [
     (wake_up::NAME, Rayon::NAME, 0.5),
 ];
 
-/// What part of the fastest rival's time ours may be, in the cases that are not in the table above
-/// with limits of their own, or are there because they have to be below rayon's as well.
+/// Limit of our time relative to the fastest rival's, in the cases that are not measured with one
+/// worker as well.
 const OF_THE_FASTEST: f64 = 1.03;
 
-/// What part of the other waiting rule's time that of the default may be, in every case.
+/// Limit of the time with the default waiting rule relative to the other one, in every case.
 const OF_TAKE_ANY: f64 = 1.03;
 
-/// What part of two workers' time that of sixteen may be, in every case.
+/// Limit of the time with sixteen workers relative to two, in every case.
 const OF_TWO_WORKERS: f64 = 1.15;
 
-/// What part of the time without a trace that with one may be.
+/// Limit of the time with a trace relative to the time without.
 const OF_UNTRACED: f64 = 1.05;
 
-/// Instructions of a join.
+/// Limits of the instructions of a join.
 const INSTRUCTIONS: [(&str, f64); 2] = [(Worker::NAME, 47.0), (Free::NAME, 60.0)];
 
-/// What an idle pool may use, in percent of a core.
+/// Limit of the processor time of an idle pool, in percent of a core.
 const IDLE: f64 = 0.5;
 
-/// What an idle pool of 64 workers may take beyond its stacks, in KiB.
+/// Limit of the memory of an idle pool of 64 workers beyond its stacks, in KiB.
 const IDLE_POOL: f64 = 4096.0;
 
-/// Holds the measurements against the limits. What was not measured is skipped.
+/// Compares the measurements with the limits. Missing measurements are skipped.
 pub(super) fn bars(
     workloads: &[Measured],
     instructions: &[Instructions],
@@ -86,13 +86,13 @@ fn count_bars(counts: &[Instructions]) -> Vec<Bar> {
 struct Times<'m>(&'m [Measured]);
 
 impl Times<'_> {
-    /// The median ratio of two contenders' times.
+    /// Returns the median ratio of two contenders' times.
     fn ratio(&self, workload: &str, contender: &str, to: &str) -> Option<f64> {
         let measured = self.0.iter().find(|measured| measured.name == workload)?;
         Some(measured.ratio(contender, to)?.median)
     }
 
-    /// The largest ratio of our time to a rival's, and whose it is.
+    /// Returns the largest ratio of our time to a rival's, and the rival.
     fn to_the_fastest(&self, workload: &str) -> Option<(f64, &'static str)> {
         let rivals = [Rayon::NAME, Chili::NAME, Forte::NAME];
         let ratios = rivals.map(|rival| Some((self.ratio(workload, Worker::NAME, rival)?, rival)));
@@ -186,7 +186,7 @@ impl Visitor for Cases {
 mod tests {
     use super::*;
 
-    /// A bar about a name that no contender has would be skipped for ever.
+    /// A bar for a workload that does not exist would always be skipped.
     #[test]
     fn every_bar_is_about_a_workload_that_there_is() {
         let cases = Cases::all();

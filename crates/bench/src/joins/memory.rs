@@ -1,9 +1,9 @@
-//! How much of this process is resident, as Linux tells it.
+//! Resident memory of this process, on Linux.
 
 use std::fs;
 use std::ops::Range;
 
-/// A mapping of the process, and how many KiB of it are resident.
+/// A mapping of the process, and its resident memory in KiB.
 #[derive(Debug, PartialEq, Eq)]
 struct Mapping {
     addresses: Range<usize>,
@@ -11,13 +11,13 @@ struct Mapping {
     anonymous: u64,
 }
 
-/// What is resident, in KiB. `smaps` counts pages; the sums of `status` lag behind.
+/// Resident memory in KiB. `smaps` counts pages; the sums of `status` lag behind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resident {
     pub(super) all: u64,
-    /// What the process has of its own: stacks, heaps, data that it wrote. The rest is code, which
-    /// the system maps 16 pages at a time around the one that is touched, so that its growth tells
-    /// more of where the linker put a function than of what it takes.
+    /// Anonymous memory: stacks, heaps, written data. The rest is code, which the system maps 16
+    /// pages at a time around an accessed page, so that its growth depends more on where the linker
+    /// puts a function than on the function's size.
     pub(super) own: u64,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn resident() -> Option<Resident> {
     })
 }
 
-/// KiB that are resident in the mappings that contain these addresses and are not larger
-/// than `limit` bytes.
+/// Returns the resident KiB of the mappings that contain these addresses and are not larger than
+/// `limit` bytes.
 pub(super) fn resident_around(addresses: &[usize], limit: usize) -> Option<u64> {
     let around = mappings()?.into_iter().filter(|mapping| {
         mapping.addresses.len() <= limit
@@ -46,8 +46,8 @@ fn mappings() -> Option<Vec<Mapping>> {
     Some(parse(&fs::read_to_string("/proc/self/smaps").ok()?))
 }
 
-/// A mapping begins with a line like `7f12-7f34 rw-p ...`; `Rss: 12 kB` and `Anonymous: 4 kB` are
-/// among the ones below it.
+/// Parses `smaps`. A mapping begins with a line like `7f12-7f34 rw-p ...`, followed by lines such
+/// as `Rss: 12 kB` and `Anonymous: 4 kB`.
 fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {

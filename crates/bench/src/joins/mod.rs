@@ -1,4 +1,4 @@
-//! The pool against the runtimes people use today: fork and join, idling, waking, memory.
+//! The pool compared with other runtimes: fork and join, idling, waking, memory.
 
 mod cases;
 mod contenders;
@@ -24,7 +24,7 @@ pub(crate) use instructions::{FORK, count_on, run as run_counted};
 pub(crate) use probes::{Probe, probe};
 pub(crate) use spawning::run as run_spawning;
 
-/// How long a sample is at least: long against waking the workers.
+/// Shortest duration of a sample, which is long compared to waking the workers.
 const SAMPLE: Duration = Duration::from_millis(20);
 
 /// Measures everything.

@@ -1,7 +1,7 @@
-//! What a recursion costs wherever its jobs happen to lie in the worker's deque.
+//! The time of a recursion depending on the position of its jobs in the worker's deque.
 //!
-//! Each task that was stolen, or taken from the old end, moves everything one slot on. A deque
-//! whose slots are a circle must not be slower where a recursion passes its seam.
+//! Each task that is stolen, or taken from the old end, moves the position by one slot. A circular
+//! deque must not be slower when a recursion crosses its end.
 
 use std::time::Instant;
 
@@ -14,23 +14,23 @@ use crate::harness::stats::median;
 
 pub(super) const TITLE: &str = "fib(16) at 64 positions of a deque, the dearest / the median";
 
-/// How many positions are tried: once around the smallest deque.
+/// Number of positions: once around the smallest deque.
 const POSITIONS: usize = 64;
 
-/// How often fib runs at each; the shortest time counts.
+/// Number of runs of fib at each position, of which the shortest counts.
 const TIMES: usize = 200;
 
 const N: u64 = 16;
 const FIB: u64 = 987;
 
-/// What the dearest position may cost, as a multiple of the median.
+/// Limit of the time at the slowest position relative to the median.
 pub(super) const LIMIT: f64 = 1.1;
 
 pub(super) fn figures(plan: &Plan) -> Option<Figures> {
     if !plan.includes(TITLE) {
         return None;
     }
-    // A worker of such a pool takes its oldest task, and so moves on by one slot with each.
+    // A breadth-first worker takes its oldest task, so the position moves by one slot per task.
     let pool = Pool::builder()
         .workers(1)
         .breadth_first(true)

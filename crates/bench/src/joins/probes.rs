@@ -1,5 +1,4 @@
-//! What can only be told of a process that does nothing else: how much processor time an idle
-//! runtime uses, and how much memory.
+//! Measurements that need a process of their own: processor time and memory of an idle runtime.
 //!
 //! The process is this binary with a hidden subcommand, which prints its figures on one line.
 
@@ -20,22 +19,21 @@ use crate::harness::{Plan, WallClock};
 /// The runtimes that are probed.
 const PROBED: [&str; 4] = [Worker::NAME, Rayon::NAME, Chili::NAME, Forte::NAME];
 
-/// How many workers the idle pool has whose memory is limited.
+/// Number of workers of the idle pool whose memory is limited.
 const MANY: usize = 64;
 
-/// What a probe looks at.
+/// The quantity that a probe measures.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Probe {
     /// Processor time of an idle runtime with two workers, in percent of a core.
     Idle,
-    /// Memory that fib(30) takes with two workers: resident KiB of the process's own, and with
-    /// code.
+    /// Memory of fib(30) with two workers: anonymous and all resident KiB.
     Fib,
-    /// Memory of an idle pool of 64 workers: resident KiB, and those of them in stacks.
+    /// Memory of an idle pool of 64 workers: resident KiB, and the part of them in stacks.
     Pool,
 }
 
-/// Probes everything: the figures, which the bars look up by title and name.
+/// Runs all probes. The bars look up the figures by title and name.
 pub(super) fn figures(plan: &Plan) -> Vec<Figures> {
     let (quick, times) = (plan.quick, |times| if plan.quick { 1 } else { times });
     let all: [(&str, &dyn Fn() -> io::Result<Figures>); 4] = [
@@ -62,7 +60,7 @@ const FIB_WITH_CODE: &str = "The same with the pages of code that were mapped me
 pub(super) const POOL: &str = "Resident growth of an idle pool of 64 workers, KiB";
 pub(super) const BEYOND_STACKS: &str = "locksley beyond stacks";
 
-/// All of them idle at once: idling needs no processor.
+/// Probes all runtimes at once, since idling needs no processor.
 fn idle(quick: bool) -> io::Result<Figures> {
     let milliseconds = if quick { "50" } else { "5000" };
     let start = |name| Ok((name, start(Probe::Idle, name, milliseconds)?));
@@ -148,7 +146,7 @@ fn said_nothing() -> io::Error {
     io::Error::other("a probe said nothing")
 }
 
-/// The other side: looks, and prints.
+/// Measures and prints figures, in the probe's process.
 pub(crate) fn probe(probe: Probe, contender: &str, milliseconds: u64) -> ExitCode {
     let figures = match (probe, contender) {
         (Probe::Pool, Worker::NAME) => idle_pool(),
@@ -182,7 +180,7 @@ fn figures_of<R: Runtime>(probe: Probe, milliseconds: u64) -> Option<Vec<f64>> {
     }
 }
 
-/// What an idle runtime uses of a core, after it had something to do and time to calm down.
+/// Returns the percentage of a core that a runtime uses when it is idle after some work.
 fn idle_percent<R: Runtime>(milliseconds: u64) -> Option<f64> {
     let mut runtime = R::start(2);
     assert_eq!(runtime.run(FibTask(25)), 75_025);
@@ -193,15 +191,15 @@ fn idle_percent<R: Runtime>(milliseconds: u64) -> Option<f64> {
     Some(100.0 * used.as_secs_f64() / start.elapsed().as_secs_f64())
 }
 
-/// Resident memory in KiB that is there after `f`, and was not before: the process's own, and all.
-/// What `f` returns is alive meanwhile.
+/// Returns the growth of anonymous and of all resident memory by `f`, in KiB, while its result is
+/// alive.
 fn growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64)> {
     let (own, all, _kept) = kept_growth(f)?;
     Some((own, all))
 }
 
 fn kept_growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64, T)> {
-    // Code and stack of this thread that all contenders use.
+    // Maps code and stack of this thread that all contenders use.
     assert_eq!(Serial::start(1).run(FibTask(20)), 6765);
     let before = memory::resident()?;
     let kept = f();
@@ -212,8 +210,8 @@ fn kept_growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64, T)> {
     Some((own as f64, all as f64, kept))
 }
 
-/// The memory of an idle pool, and how much of it is in the workers' stacks. The workers tell where
-/// their stacks are; a mapping that is larger than a stack is not taken for one.
+/// Returns the memory of an idle pool, and the part of it in the workers' stacks. The workers
+/// report an address of their stacks; a mapping larger than a stack is not counted as one.
 fn idle_pool() -> Option<Vec<f64>> {
     const STACK: usize = 1 << 20;
     let addresses = Arc::new(Mutex::new(Vec::with_capacity(2 * MANY)));

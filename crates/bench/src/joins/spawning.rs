@@ -1,4 +1,4 @@
-//! Instructions of scopes and spawned tasks, counted on one worker.
+//! Counts the instructions of scopes and spawned tasks, on one worker.
 
 use std::process::ExitCode;
 
@@ -10,17 +10,17 @@ use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
 use crate::harness::report::Instructions;
 
-/// How many operations the two runs make.
+/// Numbers of operations of the two runs.
 const OPERATIONS: [u64; 2] = [2_000, 42_000];
 
-/// How many tasks a scope spawns, or are spawned before they run.
+/// Number of tasks that a scope spawns, or that are spawned before they run.
 const TASKS: u64 = 100;
 
-/// Something whose instructions are counted.
+/// An operation whose instructions are counted.
 pub(super) struct Counted {
-    /// Its name in tables, and in the hidden subcommand.
+    /// Name in tables and in the hidden subcommand.
     pub(super) name: &'static str,
-    /// How many instructions it may take on ours.
+    /// Limit of our instructions.
     pub(super) limit: f64,
     ours: fn(u64),
     rayons: Option<fn(u64)>,
@@ -102,7 +102,7 @@ impl Counted {
     }
 }
 
-/// The other side: so many operations by a runtime with one worker.
+/// Runs operations under valgrind, on a runtime with one worker.
 pub(crate) fn run(workload: &str, contender: &str, operations: u64) -> Option<ExitCode> {
     let counted = COUNTED.iter().find(|counted| counted.name == workload)?;
     let operate = counted.by(contender)?;

@@ -1,4 +1,4 @@
-//! The turns of one program: every runtime runs it, and what comes out is checked.
+//! The workloads: every runtime runs every program in turn, and the results are checked.
 
 use locksley_workload::Program;
 
@@ -7,20 +7,20 @@ use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Tra
 use super::guest;
 use crate::harness::Workload;
 
-/// More workers than the machine has cores.
+/// A number of workers that exceeds the number of cores.
 const CROWD: usize = 16;
 
-/// The name of the contender that has them.
+/// Name of the contender with [`CROWD`] workers.
 pub(super) const CROWDED: &str = "locksley 16";
 
-/// What is measured with and without a trace, and its name then: few programs steal as often for
-/// their size.
+/// The program that is measured with and without a trace, because it steals often for its size, and
+/// the name of that workload.
 pub(super) const TRACED: (&str, &str) = ("queens", "trace overhead queens P=2");
 
 /// Makes the workloads.
 pub(super) struct Maker {
     quick: bool,
-    /// The workloads, and how long each is.
+    /// The workloads, with the divisor of their rounds.
     pub(super) workloads: Vec<(Workload, usize)>,
 }
 
@@ -51,7 +51,7 @@ impl Maker {
     }
 }
 
-/// A contender's name, its runtime's name, and how many workers it has.
+/// A contender's name, its runtime's name, and its number of workers.
 type Entry = (&'static str, &'static str, usize);
 
 const fn entry(name: &'static str, workers: usize) -> Entry {

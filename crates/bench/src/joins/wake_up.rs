@@ -1,4 +1,4 @@
-//! How long a task that is submitted to a sleeping pool takes to start.
+//! The time until a task that is submitted to a sleeping pool starts.
 
 use std::cell::OnceCell;
 use std::sync::mpsc::{Sender, channel};
@@ -9,16 +9,16 @@ use super::contenders::{Rayon, Runtime, Worker};
 use crate::harness::stats::median;
 use crate::harness::{Contender, Sample, Workload, Wrong};
 
-/// The name in tables, bars and JSON.
+/// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "wake-up";
 
-/// How long a pool is left alone before it gets a task: it sleeps by then.
+/// Pause before a task, after which the pool sleeps.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// How many wake-ups make a sample at most; a sample is their median.
+/// Largest number of wake-ups in a sample, which is their median.
 const WAKE_UPS: u64 = 9;
 
-/// A runtime to which a task can be handed from outside.
+/// A runtime to which a task can be submitted from outside.
 trait Spawn: Runtime {
     fn spawn(&self, task: impl FnOnce() + Send + 'static);
 }
@@ -35,7 +35,7 @@ impl Spawn for Rayon {
     }
 }
 
-/// Two sleeping workers get a task.
+/// Returns the workload: two sleeping workers get a task.
 pub(super) fn workload() -> Workload {
     Workload {
         name: NAME,
@@ -67,7 +67,7 @@ fn wake(runtime: &impl Spawn) -> f64 {
     thread::sleep(PAUSE);
     let submitted = Instant::now();
     runtime.spawn(move || {
-        // The receiver waits for it below.
+        // The receiver below exists until this is sent.
         let _ = answer.send(Instant::now());
     });
     let started = started.recv().expect("a spawned task runs");

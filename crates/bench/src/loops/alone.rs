@@ -1,4 +1,4 @@
-//! Loops on one worker, beside the same without a pool.
+//! Loops on one worker, compared with sequential iterators.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::inputs::{many, numbers};
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
 
-/// What a loop may cost of the sequential iterator's time, large and small.
+/// Limits of a loop's time relative to the sequential iterator, for large and for small loops.
 const LIMITS: [f64; 2] = [1.02, 1.10];
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {

@@ -1,4 +1,4 @@
-//! One loop, and the contenders that run it.
+//! A loop and the contenders that run it.
 
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -12,10 +12,10 @@ pub(super) const SEQUENTIAL: &str = "sequential";
 pub(super) const LOCKSLEY: &str = "locksley";
 pub(super) const RAYON: &str = "rayon";
 
-/// Before a turn, the workers of the one before come to rest.
+/// Pause before a turn, in which the workers of the turn before come to rest.
 const SETTLE: Duration = Duration::from_millis(1);
 
-/// Where loops run.
+/// The pools in which loops run.
 #[derive(Clone)]
 pub(super) struct Pools {
     locksley: Arc<locksley::Pool>,
@@ -23,7 +23,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// Pools of so many workers.
+    /// Starts pools of `workers` workers.
     pub(super) fn new(workers: usize) -> Pools {
         let locksley = locksley::Pool::builder().workers(workers).build();
         let rayon = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
@@ -33,10 +33,10 @@ impl Pools {
         }
     }
 
-    /// Runs something in the pool that a contender uses.
+    /// Runs a closure in the pool that a contender uses.
     fn install<R: Send>(&self, contender: &str, run: impl FnOnce() -> R + Send) -> R {
         if contender == SEQUENTIAL {
-            // In a pool too, so that all start their threads alike.
+            // In a pool too, so that all contenders run on a worker.
             self.rayon.install(run)
         } else if contender == LOCKSLEY {
             self.locksley.install(run)
@@ -46,7 +46,7 @@ impl Pools {
     }
 }
 
-/// A loop in the making.
+/// A loop to which contenders are added.
 pub(super) struct Case {
     name: &'static str,
     about: &'static str,
@@ -92,7 +92,7 @@ impl Case {
         self
     }
 
-    /// Adds a contender that changes its input, which is made anew each time, untimed.
+    /// Adds a contender that changes its input, which is created before each run, untimed.
     pub(super) fn changing<T>(
         mut self,
         contender: &'static str,
@@ -122,8 +122,8 @@ impl Case {
         self
     }
 
-    /// Lets the contenders take turns, if the plan includes the case. The loops of a sample take so
-    /// long in all; the plan's rounds are divided by `length`.
+    /// Lets the contenders take turns, if the plan includes the case. The plan's rounds are divided
+    /// by `length`.
     pub(super) fn run(self, plan: &Plan, length: usize) -> Result<Option<Measured>, Wrong> {
         if !plan.includes(self.name) {
             return Ok(None);
@@ -152,7 +152,7 @@ fn sample(elapsed: Duration, operations: u64) -> Sample {
     }
 }
 
-/// The bar that a contender's time is at most so many times another's.
+/// Returns the bar that Locksley's time is at most `limit` times that of `to`.
 pub(super) fn bar(measured: &Option<Measured>, name: &str, to: &str, limit: f64) -> Bar {
     let ratio = measured.as_ref().and_then(|m| m.ratio(LOCKSLEY, to));
     Bar {

@@ -1,4 +1,4 @@
-//! The first hit in a large slice.
+//! Searches for the first hit in a large slice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use super::inputs::many;
 use crate::harness::report::{Figures, Outcome};
 use crate::harness::{Bar, Plan, Wrong};
 
-/// What part of rayon's time the searches may take on average.
+/// Limit of the mean time of the searches relative to rayon.
 const LIMIT: f64 = 0.7;
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {

@@ -1,11 +1,11 @@
-//! What the loops run over.
+//! Inputs of the loops.
 
-/// The size of a large loop, and of what stands for it in a quick run.
+/// Returns the size of a large loop, which is smaller in a quick run.
 pub(super) fn many(quick: bool) -> usize {
     if quick { 20_000 } else { 10_000_000 }
 }
 
-/// Numbers without any order.
+/// Returns random numbers.
 pub(super) fn numbers(len: usize) -> Vec<u64> {
     let random = |n: u64| {
         let mixed = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -14,7 +14,7 @@ pub(super) fn numbers(len: usize) -> Vec<u64> {
     (0..len as u64).map(random).collect()
 }
 
-/// Numbers in order, but for one in a hundred.
+/// Returns numbers in order, except for one in a hundred.
 pub(super) fn nearly_sorted(len: usize) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..len as u64).collect();
     for place in (0..len).step_by(100) {
@@ -23,13 +23,13 @@ pub(super) fn nearly_sorted(len: usize) -> Vec<u64> {
     numbers
 }
 
-/// Words of different lengths.
+/// Returns words of different lengths.
 pub(super) fn words(len: usize) -> Vec<String> {
     let word = |n: u64| format!("{:x}", n >> (n % 32));
     numbers(len).into_iter().map(word).collect()
 }
 
-/// Takes about a nanosecond for each step: a chain of multiplications.
+/// Computes a chain of multiplications, which takes about a nanosecond per step.
 #[inline(always)]
 pub(super) fn work(seed: u64, steps: u64) -> u64 {
     (0..steps).fold(seed, |x, _| {

@@ -1,4 +1,4 @@
-//! Loops whose items cost very different amounts, beside rayon with every grain.
+//! Loops whose items have very different costs, compared with rayon with several grains.
 
 use locksley::prelude::*;
 use rayon::prelude::*;
@@ -8,10 +8,10 @@ use super::inputs::work;
 use crate::harness::report::Outcome;
 use crate::harness::{Bar, Measured, Plan, Wrong};
 
-/// What part of rayon's best time the loops may take.
+/// Limit of the time of the loops relative to rayon's best.
 const LIMIT: f64 = 1.02;
 
-/// rayon with each `min_len`.
+/// rayon with several values of `min_len`.
 const GRAINS: [(&str, usize); 4] = [
     ("rayon 1", 1),
     ("rayon 16", 16),
@@ -100,12 +100,12 @@ where
     (name.to_owned(), case)
 }
 
-/// An item that costs a thousand steps, or one.
+/// Computes an item that costs a thousand steps, or one.
 pub(super) fn dear(n: u64, is_dear: bool) -> u64 {
     work(n, if is_dear { 1000 } else { 1 })
 }
 
-/// The best grain, by the median of its ratios to the sequential loop.
+/// Returns the best grain, by the median of its ratios to the sequential loop.
 fn best_of(measured: &Measured) -> &'static str {
     let time = |name: &str| {
         let ratio = measured.ratio(name, SEQUENTIAL);
@@ -116,7 +116,7 @@ fn best_of(measured: &Measured) -> &'static str {
     best.unwrap_or(GRAINS[0].0)
 }
 
-/// A row of the Mandelbrot set: how many iterations its points take.
+/// Computes the number of iterations of a row of the Mandelbrot set.
 pub(super) fn mandelbrot(row: u64, rows: u64) -> u64 {
     let y = row as f64 / rows as f64 * 2.0 - 1.0;
     let columns = 200;

@@ -1,15 +1,16 @@
-//! Loops that split on request, beside the sequential iterator and rayon's.
+//! Loops that split on request, compared with sequential iterators and rayon's.
 //!
-//! | measurement | what is measured | bar |
+//! | module | measurement | compared with |
 //! |---|---|---|
 //! | [`alone`] | loops on one worker | the sequential iterator |
 //! | [`uniform`] | loops on two workers, large and small | rayon, the sequential iterator |
-//! | [`irregular`] | items that cost very different amounts | rayon with its best `min_len` |
-//! | [`early`] | the first hit, and what was looked at in vain | rayon |
+//! | [`irregular`] | items with very different costs | rayon with its best `min_len` |
+//! | [`early`] | the first hit, and items visited in vain | rayon |
 //! | [`order`] | prefix sums and sorts | the sequential scan, rayon's sorts |
 //! | [`simulated`] | irregular loops on 4 to 64 processors, from recorded costs | - |
 //!
-//! All contenders run inside of their pools, so nothing is injected. An operation is a loop.
+//! All contenders run inside of their pools, so no job is injected from outside. An operation is a
+//! loop.
 
 mod alone;
 mod case;

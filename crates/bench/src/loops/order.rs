@@ -11,14 +11,14 @@ use super::inputs::{many, nearly_sorted, numbers, words};
 use crate::harness::report::{Figures, Outcome};
 use crate::harness::{Plan, Wrong};
 
-/// What part of the sequential time a scan may take on two workers: half, and the second pass,
-/// which is made in the cache.
+/// Limit of the time of a scan on two workers relative to the sequential one: half, plus the second
+/// pass in the cache.
 const SCAN: f64 = 0.65;
 
-/// Two workers that scan a half each and need nothing of each other: what the memory allows.
+/// Contender in which two workers scan independent halves, which shows what the memory allows.
 const HALVES: &str = "halves apart";
 
-/// What part of rayon's time a sort may take.
+/// Limit of the time of a sort relative to rayon.
 const SORT: f64 = 1.03;
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
@@ -32,7 +32,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Profiles merges: their span grows like the square of the logarithm of their length.
+/// Profiles merges, whose span grows like the square of the logarithm of their length.
 fn spans(plan: &Plan, outcome: &mut Outcome) {
     const TITLE: &str = "span of a merge in microseconds, by Pool::profile";
     if !plan.includes(TITLE) {
@@ -45,7 +45,7 @@ fn spans(plan: &Plan, outcome: &mut Outcome) {
     for (log, label) in sizes {
         let (even, odd): (Vec<u64>, Vec<u64>) = (0..1 << log).partition(|n| n % 2 == 0);
         let span = || pool.profile(|| merge(&even, &odd)).1.span;
-        // The shortest of a few: an interruption is no part of the span.
+        // The shortest of a few, to exclude interruptions.
         let span = (0..5).map(|_| span()).min().unwrap_or_default();
         spans.add(label, span.as_secs_f64() * 1e6);
     }

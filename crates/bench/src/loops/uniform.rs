@@ -1,4 +1,4 @@
-//! Loops on two workers whose items all cost the same.
+//! Loops on two workers whose items have equal costs.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::inputs::{many, numbers, work};
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
 
-/// What part of rayon's time large loops may take.
+/// Limit of the time of large loops relative to rayon.
 const LARGE: f64 = 1.0;
 
-/// What part of rayon's time small loops may take, and of the sequential one's.
+/// Limits of the time of small loops relative to rayon, and to the sequential iterator.
 const SMALL: [(&str, f64); 2] = [(RAYON, 0.5), (SEQUENTIAL, 1.05)];
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
@@ -88,9 +88,9 @@ fn large(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong>
     add(case, "collect 10^7 P=2")
 }
 
-/// A loop of `len` items of about so many nanoseconds. They are a constant: a loop of one or two
-/// branches for each item takes up to 1.5 times as long at another address, which would be measured
-/// instead.
+/// Measures a loop of `len` items of about `NANOSECONDS` each. It is a constant, because a loop
+/// with one or two branches per item takes up to 1.5 times as long at another address, which would
+/// be measured instead.
 fn small<const NANOSECONDS: u64>(
     plan: &Plan,
     outcome: &mut Outcome,

@@ -1,17 +1,17 @@
-//! The bars of the queues, each limit beside its name.
+//! Limits for the measurements of the queues.
 
 use crate::harness::report::Instructions;
 use crate::harness::{Bar, Measured};
 
-/// What is limited.
+/// A limited quantity.
 enum Quantity {
-    /// The median ratio of two contenders' times.
+    /// Median ratio of two contenders' times.
     Ratio {
         workload: &'static str,
         contender: &'static str,
         to: &'static str,
     },
-    /// Instructions of an operation.
+    /// Number of instructions of an operation.
     Count {
         workload: &'static str,
         contender: &'static str,
@@ -35,7 +35,7 @@ const fn half(to: &'static str) -> Quantity {
     }
 }
 
-/// Name, limit, and what has to keep it.
+/// Name of each bar, its limit, and the quantity that it limits.
 const LIMITS: [(&str, f64, Quantity); 9] = [
     (
         "owner_pair semi_private / crossbeam_lifo",
@@ -86,7 +86,7 @@ const LIMITS: [(&str, f64, Quantity); 9] = [
     ),
 ];
 
-/// Holds the measurements against the limits. What was not measured is skipped.
+/// Compares the measurements with the limits. Missing measurements are skipped.
 pub(super) fn bars(workloads: &[Measured], instructions: &[Instructions]) -> Vec<Bar> {
     LIMITS
         .iter()
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::queues::workloads;
 
-    /// A bar about a name that no contender has would be skipped for ever.
+    /// A bar for a contender that does not exist would always be skipped.
     #[test]
     fn every_bar_is_about_contenders_that_take_part() {
         let takes_part = |workload: &str, contender: &str| {

@@ -1,4 +1,4 @@
-//! The queues against those that people use today.
+//! The queues of `locksley-queue` compared with those of other crates.
 
 pub(crate) mod contenders;
 mod limits;
@@ -25,7 +25,7 @@ pub(crate) fn workloads() -> Vec<Workload> {
     ]
 }
 
-/// Measures everything.
+/// Runs every measurement of the suite.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let workloads: Vec<Measured> = workloads()
         .into_iter()
@@ -45,7 +45,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     })
 }
 
-/// Instructions of the owner's push and pop, and of nothing else.
+/// Counts the instructions of the owner's push and pop alone.
 fn instructions(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
     let (workload, counted) = (owner_pair::workload(), owner_pair::counted());
     if !plan.includes(workload.name) {
@@ -69,7 +69,7 @@ fn instructions(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
         .collect()
 }
 
-/// A workload by its name, those that are only counted included.
+/// Returns the workload called `name`, including those whose instructions are only counted.
 pub(crate) fn find(name: &str) -> Option<Workload> {
     workloads()
         .into_iter()

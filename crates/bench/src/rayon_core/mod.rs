@@ -1,5 +1,5 @@
-//! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once
-//! with rayon's own rayon-core and once with ours in its place, which runs as it does by default
+//! Programs that use rayon, run on rayon and on Locksley: the same source (`guests/rayon`) is built
+//! once with rayon's own rayon-core and once with ours in its place. Ours runs with its defaults
 //! and in its two modes.
 
 use std::process::Command;
@@ -10,12 +10,12 @@ use crate::harness::{Bar, Build, Contender, Guest, Measured, Plan, Workload, Wro
 /// The two programs.
 const BUILDS: [Build; 2] = Build::both("rayon");
 
-/// How ours runs: by default, and as a variable of the environment has it.
+/// A way to run our rayon-core: with its defaults, or with an environment variable set.
 struct Mode {
     /// Its name in tables, bars and JSON.
     name: &'static str,
     variable: Option<(&'static str, &'static str)>,
-    /// What part of rayon's time it may be; none if the case says so.
+    /// Limit of its time relative to rayon's; `None` if the case sets the limit.
     limit: Option<f64>,
 }
 
@@ -37,23 +37,23 @@ const MODES: [Mode; 3] = [
     },
 ];
 
-/// The number of threads.
+/// Number of threads.
 const THREADS: &str = "2";
 
-/// What part of rayon's time ours may be.
+/// Limit of our time relative to rayon's.
 const EVERYWHERE: f64 = 1.02;
 
-/// What part of it ours may be where there is little to do between forks.
+/// Limit of our time relative to rayon's in programs with little work between forks.
 const FINE: f64 = 0.8;
 
 /// One program.
 struct Case {
-    /// Its name in the guest, in tables, bars and JSON.
+    /// Name in the guest, in tables, bars and JSON.
     name: &'static str,
     about: &'static str,
     limit: f64,
-    /// How many times the rounds of a plan it has: more where it is short and memory makes noise,
-    /// fewer where it takes long.
+    /// Number of rounds as a multiple of the plan's: more if the program is short and its accesses
+    /// to memory make it noisy, fewer if it takes long.
     rounds: f64,
 }
 
@@ -68,7 +68,7 @@ const fn case(name: &'static str, about: &'static str, limit: f64, rounds: f64) 
 
 impl Case {
     fn plan(&self, plan: &Plan) -> Plan {
-        // A quick run is to show that it works.
+        // A quick run only shows that the program works.
         let factor = if plan.quick {
             self.rounds.min(1.0)
         } else {
@@ -163,7 +163,7 @@ const CASES: [Case; 15] = [
     ),
 ];
 
-/// Measures everything.
+/// Runs every measurement of the suite.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let cases: Vec<&Case> = CASES
         .iter()
@@ -202,7 +202,7 @@ fn workload(case: &Case, quick: bool) -> Workload {
     }
 }
 
-/// A program that runs a case, with a variable in its environment.
+/// Returns a program that runs a case with an environment variable set.
 fn contender(
     case: &'static str,
     name: &'static str,

@@ -1,8 +1,9 @@
-//! The simulator beside the pool: steals and times of the same programs under the same strategies.
+//! Compares the simulator with the pool: steals and times of the same programs under the same
+//! strategies.
 //!
-//! The simulator is told two things of this machine: how long a node takes, which is the pool's
-//! time with one worker over the number of nodes, and the [costs](COSTS) of what else happens. It
-//! predicts steals and times; the pool's counters and clock say how it was.
+//! The simulator gets two parameters of this machine: the time of a node, which is the pool's time
+//! with one worker divided by the number of nodes, and the [costs](COSTS) of all other operations.
+//! Its predictions of steals and times are compared with the pool's counters and the clock.
 
 use std::cmp::Ordering;
 use std::thread;
@@ -20,9 +21,10 @@ use crate::harness::{Plan, WallClock, Wrong};
 
 pub(super) const NAME: &str = "agreement";
 
-/// A strategy of the pool, and what it is in the simulator. Where waiters leapfrog, as they do by
-/// default, the pool's steal-half takes what a join has forked one by one. What a join has forked
-/// is dealt to who asks for it, when it is asked for, which is what a semi-private deque does.
+/// Strategies of the pool, with the corresponding ones of the simulator. If waiters leapfrog, as
+/// they do by default, the pool's steal-half takes jobs of joins one by one. Under work dealing, a
+/// job of a join is given to a worker only when that worker asks for it, as a semi-private deque
+/// does.
 const STRATEGIES: [(&str, &str); 7] = [
     ("chase-lev", "lock-free"),
     ("semi-private", "semi-private"),
@@ -33,11 +35,11 @@ const STRATEGIES: [(&str, &str); 7] = [
     AS_PRINTED,
 ];
 
-/// Work dealing as its paper has it, every item dealt to the next in turn: shown, to see why the
-/// pool does otherwise, and not ranked.
+/// Work dealing as in its paper, in which every item is dealt to the next worker in turn. It is
+/// shown to explain why the pool differs, and is not ranked.
 const AS_PRINTED: (&str, &str) = ("dealing:simple", "dealing:simple");
 
-/// What differs, and why.
+/// The differences, and their reasons.
 const REASONS: [(&str, &str); 8] = [
     (
         "P above the cores",
@@ -79,11 +81,11 @@ const REASONS: [(&str, &str); 8] = [
 
 const WORKERS: [usize; 3] = [2, 4, 8];
 
-/// Ticks of a nanosecond.
+/// Number of ticks in a nanosecond.
 const FINE: f64 = 10.0;
 
-/// In ticks: an attempt to steal takes about 200 ns of cache misses and a pause, a fence or a
-/// compare-and-swap about 10, giving something away about 50.
+/// Costs in ticks. An attempt to steal takes about 200 ns (cache misses and a pause), a fence or a
+/// compare-and-swap about 10 ns, giving away a job about 50 ns.
 const COSTS: Costs = Costs {
     node: 1,
     steal: 2000,
@@ -98,10 +100,10 @@ const COSTS: Costs = Costs {
     miss: 0,
 };
 
-/// Deep enough for UTS T3.
+/// Stack size of a worker in bytes, sufficient for UTS T3.
 const STACK: usize = 64 << 20;
 
-/// Forks on the pool that it runs in.
+/// Forks in the pool that runs the current job.
 #[derive(Clone, Copy)]
 struct OnPool;
 
@@ -117,10 +119,10 @@ impl Fork for OnPool {
     }
 }
 
-/// What a strategy did with a program.
+/// Measurements of a program under a strategy.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// Offers accepted and dealings collected included.
+    /// Number of steals, including accepted offers and collected dealings.
     steals: f64,
     milliseconds: f64,
 }
@@ -175,7 +177,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Why the two are not the same.
+/// Explains why the pool and the simulator differ.
 fn reasons() -> Table {
     let mut table = Table::new("What differs, and why", &["where", "why"]);
     for (place, why) in REASONS {
@@ -184,7 +186,7 @@ fn reasons() -> Table {
     table
 }
 
-/// A program in the pool and in the simulator, under all strategies that both have.
+/// Runs a program in the pool and in the simulator, under all strategies that both have.
 fn compare<P: Program, C: Computation>(
     name: &'static str,
     program: &mut P,
@@ -194,7 +196,7 @@ fn compare<P: Program, C: Computation>(
     progress: &Progress,
 ) -> Result<(), Wrong> {
     let span = computation.size().span as f64;
-    // The strategy in which an owner pays for nothing else.
+    // The strategy in which an owner has no other costs.
     let alone = in_pool(name, program, "semi-private", 1, plan)?;
     let nanoseconds = alone.map_or(1.0, |alone| alone.milliseconds * 1e6);
     let node = nanoseconds / computation.size().work as f64 * FINE;
@@ -202,13 +204,13 @@ fn compare<P: Program, C: Computation>(
         node: (node.round() as u32).max(1),
         ..COSTS
     };
-    // What a simulation says of as many processors as there are here, which many rows want.
+    // Simulations with the number of processors of this machine, which many rows need.
     let mut known = [None; STRATEGIES.len()];
     for workers in WORKERS {
         let mut both = Vec::new();
         let mut last = None;
         for ((ours, theirs), known) in STRATEGIES.into_iter().zip(&mut known) {
-            // One that is simulated in two ways is measured once. A pool may not have every
+            // A strategy that is simulated in two ways is measured once. The pool may lack a
             // strategy.
             let pool = match last {
                 Some((strategy, pool)) if strategy == ours => Some(pool),
@@ -243,7 +245,8 @@ fn compare<P: Program, C: Computation>(
     Ok(())
 }
 
-/// What the table says of the pool, of its simulation, and of that on this machine's processors.
+/// Returns the table's entries for the pool, for its simulation, and for the simulation on this
+/// machine's processors.
 fn row(span: f64, [pool, sim, here]: [Seen; 3]) -> [String; 5] {
     let milliseconds = |seen: Seen| format!("{:.2}", seen.milliseconds);
     [
@@ -255,8 +258,8 @@ fn row(span: f64, [pool, sim, here]: [Seen; 3]) -> [String; 5] {
     ]
 }
 
-/// Pairs of strategies that are in the same order in the pool and in the simulator, in opposite
-/// orders, and neither.
+/// Returns the number of pairs of strategies that have the same order in the pool and in the
+/// simulator, that have opposite orders, and that have neither.
 fn agreeing(both: &[(Seen, Seen)], of: impl Fn(&Seen) -> f64) -> String {
     let order = |a: &Seen, b: &Seen| {
         let (a, b) = (of(a), of(b));
@@ -280,12 +283,12 @@ fn agreeing(both: &[(Seen, Seen)], of: impl Fn(&Seen) -> f64) -> String {
     format!("{same}, {opposite}, {close}")
 }
 
-/// How many processors this machine has.
+/// Returns the number of processors of this machine.
 fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The medians of some runs; `None` if the pool has no such strategy.
+/// Returns the medians of some runs, or `None` if the pool has no such strategy.
 fn in_pool<P: Program>(
     name: &'static str,
     program: &mut P,
@@ -349,7 +352,7 @@ fn simulated<C: Computation>(
     })
 }
 
-/// Two digits.
+/// Formats a ratio with two decimals, or in scientific notation if it is below 0.01.
 fn short(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),

@@ -1,10 +1,10 @@
-//! The deque whose thieves interrupt all processors, and the split deque, on machines that are not
-//! at hand.
+//! Compares the deque whose thieves interrupt all processors with the split deque, on simulated
+//! machines that are larger than this one.
 //!
-//! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what
-//! differs is what a steal does to the others. On the asymmetric deque every steal interrupts all
-//! processors, so that what is lost grows with P and with the rate of steals; the split deque
-//! interrupts a victim that does not answer, and no other.
+//! The efficiency is T1 / (P * makespan), where T1 is without forks. Forks are free on both deques;
+//! they differ in the effect of a steal on other workers. On the asymmetric deque every steal
+//! interrupts all processors, so that the loss grows with P and with the rate of steals. On the
+//! split deque a thief interrupts only the victim, and only if it does not answer.
 
 use locksley_sim::dag::{Computation, Fib, Generator, Strands, Uts};
 use locksley_sim::{Costs, Report, Setup, Strategy, simulate};
@@ -16,9 +16,9 @@ use crate::harness::{Bar, Plan, Wrong, verify};
 
 pub(super) const NAME: &str = "deques";
 
-/// In nanoseconds, measured: a fork, an exposure and a compare-and-swap take a few, an attempt to
-/// steal about a hundred of cache misses, a barrier ten thousand with other threads running. An
-/// interrupt is taken as a thousand, which is less than was measured.
+/// Costs in nanoseconds, as measured: a few for a fork, an exposure and a compare-and-swap, about a
+/// hundred for an attempt to steal (cache misses), ten thousand for a barrier with other threads
+/// running. An interrupt is assumed to take a thousand, which is less than was measured.
 const COSTS: Costs = Costs {
     node: 1,
     steal: 100,
@@ -44,8 +44,8 @@ const PROCESSORS: [(&str, usize); 8] = [
     ("P=256", 256),
 ];
 
-/// How much of the processors the split deque may leave idle with 64 of them, and what part of the
-/// asymmetric deque's time it may take.
+/// Limits of the split deque with 64 processors: the share of the processors that it may leave
+/// idle, and its time relative to the asymmetric deque's.
 const IDLE: f64 = 0.25;
 const OF_ASYMMETRIC: f64 = 0.5;
 

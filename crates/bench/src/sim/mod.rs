@@ -1,4 +1,4 @@
-//! The simulator: how fast it is, and whether it tells what the pool does.
+//! The simulator: its speed, and how well its predictions agree with the pool.
 
 mod agreement;
 mod deques;
@@ -7,7 +7,7 @@ mod throughput;
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
 
-/// Measures everything.
+/// Runs every measurement of the suite.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let mut outcome = Outcome::default();
     if plan.includes(throughput::NAME) {

@@ -1,4 +1,4 @@
-//! How many nodes the simulator executes in a second of one core, and in how much memory.
+//! Number of nodes that the simulator executes per second on one core, and the memory it needs.
 
 use locksley_sim::dag::{Fib, Strands};
 use locksley_sim::{Setup, Strategy, simulate};
@@ -9,12 +9,12 @@ use crate::harness::{Bar, Plan, ThreadClock, Wrong, verify};
 
 pub(super) const NAME: &str = "throughput";
 
-/// Nanoseconds that a node may take: 50 million a second with 64 processors, 10 million with a
-/// million.
+/// Limits of the time of a node in nanoseconds: 50 million nodes per second with 64 processors, 10
+/// million with a million processors.
 const FEW: f64 = 20.0;
 const MANY: f64 = 100.0;
 
-/// GiB that a run with a million processors and 10^9 nodes may take.
+/// Limit of the memory of a run with a million processors and 10^9 nodes, in GiB.
 const MEMORY: f64 = 4.0;
 
 /// Every scheduler, on 64 processors.
@@ -45,7 +45,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         progress.step();
     }
     outcome.figures.push(rates);
-    // The best of three: whatever else the machine does makes it only slower.
+    // The best of three: other load on the machine can only make a run slower.
     let mut few = f64::INFINITY;
     for _ in 0..3 {
         few = few.min(nanoseconds(
@@ -79,7 +79,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What a node takes of the core's time.
+/// Returns the core's time per node.
 fn nanoseconds(n: u32, processors: usize, strategy: &'static str) -> Result<f64, Wrong> {
     let wrong = |error: String| Wrong::new(strategy, "a simulation", "a report".into(), error);
     let parsed: Strategy = strategy
@@ -99,7 +99,7 @@ fn nanoseconds(n: u32, processors: usize, strategy: &'static str) -> Result<f64,
     Ok(elapsed.as_secs_f64() * 1e9 / report.tally.executed as f64)
 }
 
-/// The most memory that the process has had so far, in GiB, as Linux tells it.
+/// Returns the peak memory of this process in GiB, as reported by Linux.
 fn peak() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,4 +1,4 @@
-//! How many `membarrier` calls a successful steal takes, by the pool's own statistics.
+//! Number of `membarrier` calls per successful steal, according to the pool's own statistics.
 
 use locksley::WorkerStats;
 use locksley_measure::runtimes::{Runtime, Worker};
@@ -19,10 +19,10 @@ const NAME: &str = "membarriers";
 
 const WORKERS: usize = 2;
 
-/// The programs, by their names in the suite `joins`.
+/// Names of the programs, as in the suite `joins`.
 const PROGRAMS: [&str; 4] = ["fib", "queens", "uts T1", "uts T3"];
 
-/// Scopes of the grid: how many tasks, and how long each is in microseconds.
+/// Scopes of the grid: number of tasks, and duration of each in microseconds.
 const SCOPES: [(u32, f64); 6] = [
     (8, 5.0),
     (30, 2.0),
@@ -32,21 +32,21 @@ const SCOPES: [(u32, f64); 6] = [
     (1000, 0.5),
 ];
 
-/// About how long the scopes of one size are opened, in microseconds.
+/// Approximate duration of the measurement of one size of scopes, in microseconds.
 const TIME: f64 = 100_000.0;
 const QUICK_TIME: f64 = 1000.0;
 
-/// How often a program runs.
+/// Number of runs of a program.
 const RUNS: u32 = 5;
 
-/// What a program did.
+/// Counts of a program's run.
 struct Counted {
     name: String,
     stats: WorkerStats,
 }
 
 impl Counted {
-    /// Calls per steal; nothing if there was no steal to pay for.
+    /// Returns the number of calls per steal, or `None` if there was no steal.
     fn per_steal(&self) -> Option<f64> {
         let steals = self.stats.steals;
         (steals > 0).then(|| self.stats.membarriers as f64 / steals as f64)
@@ -89,7 +89,7 @@ fn scope_name((tasks, length): (u32, f64)) -> String {
     name(&format!("scope {tasks}x{length}us"))
 }
 
-/// What a measurement here is called.
+/// Returns the name of a measurement.
 fn name(what: &str) -> String {
     format!("{NAME} {what}")
 }
@@ -109,9 +109,9 @@ fn table(counted: &[Counted]) -> Table {
     table
 }
 
-/// What all workers did while `program` ran.
+/// Runs `program` and returns the counts of all workers.
 fn count<R>(pool: &mut Worker, program: impl FnOnce(&mut Worker) -> R) -> (WorkerStats, R) {
-    // A worker tells what it has counted when it takes a job.
+    // A worker publishes its counts when it takes a job.
     let tell = |pool: &Worker| {
         pool.0.broadcast(|_| ());
         pool.0.stats().total()
@@ -155,7 +155,7 @@ fn run(name: &str, mut program: impl Program) -> Result<WorkerStats, Wrong> {
     Ok(stats)
 }
 
-/// Opens scopes of a size back to back.
+/// Opens scopes of one size, one immediately after the other.
 fn open(
     name: String,
     (tasks, length): (u32, f64),

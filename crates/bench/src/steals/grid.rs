@@ -1,7 +1,8 @@
-//! The grid: so many tasks, each so long, forked in one of four ways by one of three callers.
+//! The grid: a number of tasks of a given duration, forked in one of four ways by one of three
+//! callers.
 //!
-//! A cell whose ratio is above the limit is measured again, with more rounds; what counts then is
-//! the second figure.
+//! A cell whose ratio is above the limit is measured again with more rounds; then only the second
+//! figure counts.
 
 use std::sync::LazyLock;
 
@@ -13,60 +14,60 @@ use crate::harness::report::Outcome;
 use crate::harness::table::Table;
 use crate::harness::{Bar, Plan, Wrong};
 
-/// How tasks are forked.
+/// Ways to fork the tasks.
 const MEANS: [&str; 4] = ["scope", JOIN, "par_iter", "par_bridge"];
 const JOIN: &str = "join";
 
-/// Who forks them: a worker, back to back; a worker after 100 us of its own work; a thread outside
-/// of the pool.
+/// Callers that fork the tasks: a worker that does nothing else; a worker after 100 us of its own
+/// work; a thread outside of the pool.
 const CALLERS: [&str; 3] = [IN, AFTER, OUT];
 const IN: &str = "in";
 const AFTER: &str = "after";
 const OUT: &str = "out";
 
-/// How many tasks there are.
+/// Numbers of tasks.
 const TASKS: [u32; 6] = [2, 4, 8, 30, 100, 1000];
 
-/// How long each is, in microseconds.
+/// Durations of a task, in microseconds.
 const LENGTHS: [f64; 9] = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 200.0];
 
-/// How long all of them are at most, in microseconds.
+/// Limit of the duration of all tasks together, in microseconds.
 const LONGEST: f64 = 20_000.0;
 
-/// The size of the pools.
+/// Number of workers of the pools.
 const THREADS: usize = 2;
 
-/// What part of rayon's time ours may be in any cell.
+/// Limit of our time relative to rayon's in any cell.
 const CELL: f64 = 1.03;
 
-/// What part of it ours may be in the geometric mean.
+/// Limit of our time relative to rayon's in the geometric mean.
 const MEAN: f64 = 0.8;
 
-/// What part of rayon's processor time ours may be in the geometric mean.
+/// Limit of our processor time relative to rayon's in the geometric mean.
 const PROCESSOR_MEAN: f64 = 1.0;
 
-/// How many times the ideal a join may take that a worker makes back to back, and from what size
-/// on.
+/// Limit of the time of a join by a worker that does nothing else, as a multiple of the ideal, and
+/// the smallest size for which it holds.
 const OF_IDEAL: f64 = 1.25;
 const IDEAL_FROM: (f64, f64) = (30.0, 1.0);
 
-/// How much of the plan's rounds a cell has, and how many times as many if it is measured again.
+/// Number of rounds of a cell as a fraction of the plan's, and the factor if it is measured again.
 const ROUNDS: f64 = 0.15;
 const AGAIN: usize = 4;
 
-/// How many processors rayon has on a machine that does nothing else, at least, and from how much
-/// work on, in microseconds.
+/// Smallest number of processors that rayon uses on an otherwise idle machine, and the amount of
+/// work from which on that holds, in microseconds.
 const FREE: f64 = 1.5;
 const ENOUGH: f64 = 200.0;
 
-/// About how long a turn is, in microseconds.
+/// Approximate duration of a turn, in microseconds.
 const TURN: f64 = 3000.0;
 const QUICK_TURN: f64 = 500.0;
 
-/// One cell.
+/// A cell of the grid.
 #[derive(Debug)]
 struct Cell {
-    /// Such as `scope/in/100x0.5us`.
+    /// Returns the cell's name, such as `scope/in/100x0.5us`.
     name: String,
     means: &'static str,
     caller: &'static str,
@@ -95,12 +96,12 @@ static CELLS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
 });
 
 impl Cell {
-    /// Returns `true` if a quick run measures the cell without being asked for it by name.
+    /// Returns `true` if a quick run includes the cell even if it is not requested by name.
     fn is_quick(&self) -> bool {
         [2, 100].contains(&self.tasks) && [0.2, 5.0].contains(&self.length)
     }
 
-    /// How long two workers take at least, in nanoseconds.
+    /// Returns the ideal time with two workers, in nanoseconds.
     fn ideal(&self, rate: Rate) -> f64 {
         let steps = rate.steps(self.length) * u64::from(self.tasks);
         steps as f64 / rate.0 * 1e3 / THREADS as f64
@@ -116,7 +117,7 @@ impl Cell {
     fn pair(&'static self, quick: bool) -> Pair {
         let tasks = f64::from(self.tasks);
         let work = tasks * self.length / THREADS as f64;
-        // What comes to it: the forks, and what the caller does.
+        // A call also includes the time of the forks and the caller's own work.
         let beside = match self.caller {
             AFTER => 101.0,
             OUT => 10.0,
@@ -134,26 +135,26 @@ impl Cell {
     }
 }
 
-/// What a cell came to.
+/// Result of a cell.
 struct Measured {
     cell: &'static Cell,
-    /// Ratios of our time to rayon's: the first, and the second if the first was above the limit.
+    /// Ratios of our time to rayon's: the first, and a second if the first was above the limit.
     walls: Vec<f64>,
     processor: Option<f64>,
-    /// The ratio of our time to the ideal.
+    /// Ratio of our time to the ideal.
     of_ideal: f64,
-    /// How many processors rayon had at the same time.
+    /// Number of processors that rayon used on average.
     processors: f64,
 }
 
 impl Measured {
-    /// The figure that counts.
+    /// Returns the ratio that counts, which is the last one.
     fn wall(&self) -> f64 {
         *self.walls.last().expect("a cell is measured once or twice")
     }
 
-    /// Returns `true` if other processes had the processors: there was work for two, and rayon did
-    /// not get them.
+    /// Returns `true` if other processes used the processors: there was enough work for two, but
+    /// rayon did not get both.
     fn is_crowded(&self) -> bool {
         let work = f64::from(self.cell.tasks) * self.cell.length;
         self.cell.caller == IN && work >= ENOUGH && self.processors < FREE
@@ -211,7 +212,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A table for each way and caller, with a row for each number of tasks.
+/// Returns a table for each way and caller, with a row for each number of tasks.
 fn tables(grid: &[Measured]) -> Vec<Table> {
     let lengths = LENGTHS.map(|length| format!("{length} us"));
     let mut header = vec!["tasks"];
@@ -270,7 +271,7 @@ fn table(
     Some(table)
 }
 
-/// The cells that were measured twice, the worst first.
+/// Returns a table of the cells that were measured twice, the worst first.
 fn above(grid: &[Measured]) -> Option<Table> {
     let mut twice: Vec<&Measured> = grid.iter().filter(|cell| cell.walls.len() > 1).collect();
     twice.sort_by(|a, b| b.wall().total_cmp(&a.wall()));
@@ -294,7 +295,7 @@ fn above(grid: &[Measured]) -> Option<Table> {
     (!twice.is_empty()).then_some(table)
 }
 
-/// A ratio, if there is one.
+/// Formats a ratio, if there is one.
 pub(super) fn shown(ratio: Option<f64>) -> String {
     ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"))
 }
@@ -335,7 +336,7 @@ fn bars(grid: &[Measured]) -> Vec<Bar> {
     ]
 }
 
-/// The largest figure, and its cell.
+/// Returns the largest figure and its cell.
 fn worst<'m>(
     cells: impl Iterator<Item = &'m Measured>,
     figure: impl Fn(&Measured) -> f64,

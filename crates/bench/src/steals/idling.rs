@@ -1,5 +1,5 @@
-//! Pools that are larger than the work: what the workers without any cost, and how soon they are
-//! there when all are needed.
+//! Pools with more workers than the work needs: the cost of the idle workers, and their delay when
+//! all are needed.
 
 use super::bar;
 use super::pair::{self, Pair};
@@ -17,13 +17,13 @@ const LOW: Pair = Pair {
     calls: 25,
 };
 
-/// What a pair of tasks and the work before it take of a processor, in microseconds.
+/// Processor time of a pair of tasks and the work before it, in microseconds.
 const WORK: f64 = 220.0;
 
-/// What part of rayon's processor time ours may be there.
+/// Limit of our processor time relative to rayon's in that case.
 const PROCESSOR: f64 = 0.8;
 
-/// Tasks that need all workers at once.
+/// Tasks that need all workers at the same time.
 const LATE: Pair = Pair {
     case: "late start",
     name: "late start",

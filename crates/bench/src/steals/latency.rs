@@ -1,7 +1,6 @@
-//! How long a job waits in the queue of a worker that computes for 100 ms and does not fork
-//! meanwhile.
+//! Latency of a job in the queue of a worker that computes for 100 ms without forking.
 //!
-//! The other worker of the pool has nothing to do, and either looks for work already or sleeps.
+//! The pool's other worker is idle: it is either looking for work already or asleep.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,24 +20,25 @@ use crate::harness::table::Table;
 
 const NAME: &str = "latency";
 
-/// How long a job may wait under the default strategy while the other worker looks for work, in
+/// Limit of the latency under the default strategy while the other worker looks for work, in
 /// microseconds.
 const LIMIT: f64 = 50.0;
 
-/// How long the worker computes that has pushed the job; less, if the job is taken before.
+/// Time for which the worker computes after it has pushed the job; it stops early once the job is
+/// taken.
 const COMPUTATION: Duration = Duration::from_millis(100);
 
-/// How long a worker is left alone until it sleeps.
+/// Time after which an idle worker is certain to be asleep.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How the job is pushed.
+/// Ways to push the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Push {
     Join,
     Spawn,
 }
 
-/// What the other worker does.
+/// State of the other worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thief {
     Searches,
@@ -84,7 +84,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
     }
 }
 
-/// The median latency of some rounds, in microseconds.
+/// Returns the median latency of some rounds, in microseconds.
 fn latency(
     strategy: Strategy,
     (push, thief, _): (Push, Thief, &str),
@@ -100,12 +100,12 @@ fn latency(
         }
         episode(push).as_secs_f64() * 1e6
     };
-    // The first one finds a pool that is just starting.
+    // The first round is dropped, since the pool is still starting.
     let latencies = pool.install(|| (0..=rounds).map(|_| round()).collect::<Vec<f64>>());
     median(&latencies[1..])
 }
 
-/// Gives both workers something to do. The other one ends first, and looks for more.
+/// Gives both workers a task. The other worker finishes first, and looks for more work.
 fn occupy(rate: Rate) {
     let work = |microseconds| move || black_box(spin(rate.steps(microseconds), 1));
     locksley::join(work(60.0), work(30.0));

@@ -1,15 +1,15 @@
-//! Tasks that are worth stealing: what they cost on the drop-in rayon-core beside rayon's own, and
-//! what a steal costs in the pool.
+//! Tasks that are worth stealing: their cost on the drop-in rayon-core compared with rayon's own,
+//! and the cost of a steal in the pool.
 //!
-//! | measurement | what is measured | bar |
+//! | measurement | quantity | limit |
 //! |---|---|---|
-//! | [`grid`] | so many tasks, each so long, forked in four ways by three callers | rayon |
-//! | [`programs`] | programs that steal often for their size | rayon |
-//! | [`idling`] | pools that are larger than the work | rayon's processor time |
-//! | [`barriers`] | `membarrier` calls per successful steal | next to none |
-//! | [`latency`] | how long work waits behind a task that does not fork | microseconds |
+//! | [`grid`] | tasks of a given number and duration, forked in four ways by three callers | rayon's time |
+//! | [`programs`] | programs with many steals for their size | rayon's time |
+//! | [`idling`] | pools with more workers than the work needs | rayon's processor time |
+//! | [`barriers`] | `membarrier` calls per successful steal | almost none |
+//! | [`latency`] | delay of work behind a task that does not fork | microseconds |
 //!
-//! The first three run the same source (`guests/steals`) twice, in processes that take turns.
+//! The first three run the same source (`guests/steals`) in two processes that take turns.
 
 mod barriers;
 mod grid;
@@ -23,7 +23,7 @@ mod spin;
 use crate::harness::report::Outcome;
 use crate::harness::{Bar, Plan, Wrong};
 
-/// Measures everything.
+/// Runs every measurement of the suite.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let mut outcome = Outcome::default();
     grid::measure(plan, &mut outcome)?;

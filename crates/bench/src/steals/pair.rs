@@ -1,5 +1,5 @@
-//! Two processes with the same source take turns: one has rayon's own rayon-core, the other has
-//! ours.
+//! Two processes that are built from the same source and take turns: one uses rayon's own
+//! rayon-core, the other uses ours.
 
 use std::io;
 use std::process::Command;
@@ -12,35 +12,35 @@ use locksley_measure::Series;
 
 const BUILDS: [Build; 2] = Build::both("steals");
 
-/// What both processes do.
+/// The measurement that both processes run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
-    /// The case's name in the guest.
+    /// Name of the case in the guest.
     pub(super) case: &'static str,
-    /// Its name in tables, bars and JSON.
+    /// Name in tables, bars and JSON.
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    /// The size of the pools.
+    /// Number of workers of the pools.
     pub(super) threads: usize,
-    /// How many calls make a turn.
+    /// Number of calls in a turn.
     pub(super) calls: u64,
 }
 
-/// What came out of a pair.
+/// Results of a pair.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     pub(super) measured: Measured,
-    /// How fast the processor was.
+    /// Speed of the processor.
     pub(super) rate: Rate,
 }
 
-/// Has cargo build both, if need be.
+/// Builds both with cargo, unless they are up to date.
 pub(super) fn build() -> Result<(), Wrong> {
     BUILDS.iter().try_for_each(Build::make)
 }
 
 impl Pair {
-    /// Lets the processes take turns, in an order that changes from round to round.
+    /// Runs the processes in turns, in an order that changes from round to round.
     pub(super) fn run(&self, rounds: usize) -> Result<Outcome, Wrong> {
         let rate = self.calibrate()?;
         let mut workload = self.workload(rate);
@@ -68,7 +68,7 @@ impl Pair {
         Ok(Outcome { measured, rate })
     }
 
-    /// The same; a waiting person is told.
+    /// Like [`run`](Self::run), but shows the progress.
     pub(super) fn run_shown(&self, rounds: usize) -> Result<Outcome, Wrong> {
         let _progress = Progress::start(self.name, 1);
         self.run(rounds)
@@ -93,7 +93,7 @@ impl Pair {
         }
     }
 
-    /// Asks one of the builds how fast the processor is now; both are told.
+    /// Returns the processor's present speed as measured by one of the builds. Both builds use it.
     fn calibrate(&self) -> Result<Rate, Wrong> {
         let [build, _] = BUILDS;
         let answer = || -> io::Result<Rate> {
@@ -108,31 +108,31 @@ impl Pair {
 }
 
 impl Outcome {
-    /// The median ratio of our time to rayon's.
+    /// Returns the median ratio of our time to rayon's.
     pub(super) fn wall(&self) -> f64 {
         let ratio = self.measured.ratio(Build::LOCKSLEY, Build::RAYON);
         ratio.expect("both builds took part").median
     }
 
-    /// The median ratio of our processor time to rayon's, where the system can tell.
+    /// Returns the median ratio of our processor time to rayon's, if the system reports it.
     pub(super) fn processor(&self) -> Option<f64> {
         let [rayon, ours] = [Build::RAYON, Build::LOCKSLEY].map(|name| self.series(name));
         let ratio = ratio(&ours.notes, &rayon.notes);
         ratio.is_finite().then_some(ratio)
     }
 
-    /// The median nanoseconds of a call.
+    /// Returns the median time of a call in nanoseconds.
     pub(super) fn nanoseconds(&self, name: &str) -> f64 {
         median(&self.series(name).samples)
     }
 
-    /// The median nanoseconds of processor time of a call.
+    /// Returns the median processor time of a call in nanoseconds.
     pub(super) fn processor_nanoseconds(&self, name: &str) -> f64 {
         median(&self.series(name).notes)
     }
 
-    /// How many processors a contender had at the same time, in the median. Where a call is timed
-    /// alone, that includes what was done before it.
+    /// Returns the median number of processors that a contender used at the same time. If only the
+    /// call is timed, the processor time still includes the work before it.
     pub(super) fn processors(&self, name: &str) -> f64 {
         let series = self.series(name);
         ratio(&series.notes, &series.samples)
@@ -145,12 +145,12 @@ impl Outcome {
     }
 }
 
-/// The rounds of a plan, `part` of them.
+/// Returns `part` times the number of rounds of a plan, at least 1.
 pub(super) fn rounds(plan: &Plan, part: f64) -> usize {
     ((plan.rounds as f64 * part) as usize).max(1)
 }
 
-/// The median of the ratios of samples of the same round.
+/// Returns the median of the ratios of samples of the same round.
 fn ratio(samples: &[f64], reference: &[f64]) -> f64 {
     Summary::of_ratios(samples, reference).map_or(f64::NAN, |ratios| ratios.median)
 }

@@ -1,4 +1,4 @@
-//! Programs that steal often for their size.
+//! Programs with many steals for their size.
 
 use super::bar;
 use super::grid::shown;
@@ -7,7 +7,7 @@ use crate::harness::report::Outcome;
 use crate::harness::table::Table;
 use crate::harness::{Build, Plan, Wrong};
 
-/// What part of rayon's time ours may be.
+/// Limit of our time relative to rayon's.
 const LIMIT: f64 = 1.03;
 
 const fn program(case: &'static str, name: &'static str, about: &'static str, calls: u64) -> Pair {
@@ -20,7 +20,7 @@ const fn program(case: &'static str, name: &'static str, about: &'static str, ca
     }
 }
 
-/// A program on a pool that has more workers than most machines that this runs on have processors.
+/// A program on a pool with more workers than most machines have processors.
 const fn crowded(case: &'static str, name: &'static str, about: &'static str, calls: u64) -> Pair {
     Pair {
         threads: 8,

@@ -1,8 +1,9 @@
-//! Tasks that had better run where their data is: a sweep over blocks of memory, again and again.
+//! Tasks that run faster on the core that has their data in its cache: repeated sweeps over blocks
+//! of memory.
 //!
 //! All blocks together are larger than the second-level cache of one core, and those of one worker
-//! fit into it. A worker that gets the same blocks in each sweep has them in its cache; one that
-//! gets others has to fetch what the other core has just written.
+//! fit into it. A worker that gets the same blocks in each sweep has them in its cache; a worker
+//! that gets other blocks has to fetch the data that another core has just written.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use super::lineup::{self, DEALING, LOCALITY, SHARING, STEALING};
 use crate::harness::report::Outcome;
 use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
 
-/// The name in tables, bars and JSON.
+/// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "affinity";
 
 const CONTENDERS: [&str; 9] = [
@@ -31,12 +32,12 @@ const CONTENDERS: [&str; 9] = [
 
 const WORKERS: usize = 2;
 
-/// How many sweeps there are in a run.
+/// Number of sweeps in a run.
 const SWEEPS: u64 = 50;
 
 const BLOCKS: usize = 12;
 
-/// What all blocks take, in words: one and a half times the second-level cache.
+/// Size of all blocks together in words: one and a half times the second-level cache.
 fn words() -> usize {
     let file = "/sys/devices/system/cpu/cpu0/cache/index2/size";
     let size = fs::read_to_string(file).ok();
@@ -44,7 +45,7 @@ fn words() -> usize {
     kilobytes.unwrap_or(512) * 1024 * 3 / 2 / size_of::<u64>()
 }
 
-/// One pass over a block: reads and writes every word.
+/// Reads and writes every word of a block once.
 fn sweep(block: &mut [u64]) {
     for word in block {
         *word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
@@ -58,15 +59,15 @@ fn blocks() -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// What is in each block after a run.
+/// Returns the expected contents of each block after a run.
 fn oracle() -> Vec<u64> {
     let mut first: Vec<u64> = (0..BLOCKS as u64).collect();
     (0..SWEEPS).for_each(|_| sweep(&mut first));
     first
 }
 
-/// Sweeps again and again. Returns how long it took, and how many blocks were swept where they
-/// belong.
+/// Sweeps repeatedly. Returns the time, and the number of blocks that were swept by the worker they
+/// belong to.
 fn run(pool: &Pool, blocks: &mut [Vec<u64>]) -> (Duration, u64) {
     let hits = AtomicU64::new(0);
     let start = Instant::now();

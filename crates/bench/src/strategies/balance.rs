@@ -1,5 +1,5 @@
-//! How even the loads are, and how many steals it takes, where one worker makes all the work:
-//! stealing half against stealing one.
+//! Compares stealing half with stealing one where a single worker creates all the work: the
+//! evenness of the loads, and the number of steals.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,21 +25,22 @@ const CONTENDERS: [&str; 6] = [
     "steal-half:factor",
 ];
 
-/// Loads are looked at once in so many tasks.
+/// Number of tasks between two samples of the loads.
 const EVERY: u64 = 8;
 
-/// Loads below this on average say nothing: one more or less is a large part of them.
+/// Smallest average load of a meaningful sample: below it, a single task more or less is a large
+/// part of the load.
 const ENOUGH: usize = 4;
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     milliseconds: f64,
-    /// Successful attempts to steal, for a thousand tasks.
+    /// Number of successful attempts to steal per thousand tasks.
     steals: f64,
-    /// Jobs that went from pile to pile, for a thousand tasks.
+    /// Number of jobs that were moved between the workers' queues per thousand tasks.
     hauled: f64,
-    /// The largest load over the average one, on average over time.
+    /// Ratio of the largest load to the average load, averaged over time.
     ratio: f64,
 }
 
@@ -126,7 +127,7 @@ fn run(name: &'static str, strategy: Strategy, workers: usize) -> Result<Seen, W
     })
 }
 
-/// The largest load over the average one, if there is enough of it.
+/// Returns the ratio of the largest load to the average load, if the loads are large enough.
 fn load_ratio(pool: &Pool, workers: usize) -> Option<f64> {
     let loads = pool.loads();
     let loads = &loads[..workers];

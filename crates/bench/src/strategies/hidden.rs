@@ -1,9 +1,9 @@
-//! How long a task stays hidden behind another one that takes 100 ms and neither forks nor pops.
+//! Time for which a job stays hidden behind a task that takes 100 ms and neither forks nor pops.
 //!
-//! A worker forks a job while the other one is busy, and is then held up. When the other one runs
-//! out of work, nothing is public, and no answer to its request will come in time: the job must be
-//! forced. On a semi-private deque as published (Rito, "Scheduling computations", Algorithms 8 and
-//! 9) it would stay hidden until the long task ends.
+//! A worker forks a job while the other worker is busy, and then runs the long task. When the other
+//! worker runs out of work, no job is public, and its request will not be answered in time: it has
+//! to take the job by force. On a semi-private deque as published (Rito, "Scheduling computations",
+//! Algorithms 8 and 9) the job would stay hidden until the long task ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,10 +15,10 @@ use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
 use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
 
-/// The name in tables, bars and JSON.
+/// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "hidden behind 100 ms";
 
-/// What it must not take longer than.
+/// Limit of the time for which the job is hidden.
 pub(super) const SEMI_PRIVATE: &str = "semi-private";
 
 const CONTENDERS: [&str; 6] = [
@@ -30,18 +30,18 @@ const CONTENDERS: [&str; 6] = [
     "dealing",
 ];
 
-/// What the task takes that forks nothing.
+/// Duration of the task that forks nothing.
 const LONG: Duration = Duration::from_millis(100);
 
-/// What came of a job behind a long task.
+/// Result for a job behind a long task.
 struct Episode {
-    /// How long after the other worker ran out of work the job began.
+    /// Time from when the other worker ran out of work until the job began.
     hidden: Duration,
-    /// Set if the other worker ran it, while the long task went on.
+    /// `true` if the other worker ran the job during the long task.
     was_stolen: bool,
 }
 
-/// Forks a job before a task that takes `long`, or until the job has begun.
+/// Forks a job, then runs a task that takes `long` or ends once the job has begun.
 fn episode(pool: &Pool, long: Duration) -> Episode {
     let [forked, begun] = [const { AtomicBool::new(false) }; 2];
     let (start, released) = (Instant::now(), AtomicU64::new(0));
@@ -55,7 +55,7 @@ fn episode(pool: &Pool, long: Duration) -> Episode {
                 while !forked.load(Ordering::Acquire) {
                     std::hint::spin_loop();
                 }
-                // The long task has begun for good.
+                // By now the long task is certain to have begun.
                 let since = Instant::now();
                 while since.elapsed() < Duration::from_micros(200) {
                     std::hint::spin_loop();
@@ -127,7 +127,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
 mod tests {
     use super::*;
 
-    /// A job that were hidden until the task ends would be run by the worker that forked it.
+    /// If the job were hidden until the task ends, the worker that forked it would run it.
     #[test]
     fn the_other_worker_runs_the_job_while_the_long_task_goes_on() {
         for name in lineup::known(&CONTENDERS) {

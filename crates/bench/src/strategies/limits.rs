@@ -1,4 +1,4 @@
-//! The bars of the strategies, each limit beside what it limits.
+//! Limits for the measurements of the strategies.
 
 use super::lineup::{self, CLOSE, DEALING, LOCALITY, SHARING, STEALING};
 use super::{affinity, onset, price, programs};
@@ -6,22 +6,24 @@ use crate::harness::report::Outcome;
 use crate::harness::stats::median;
 use crate::harness::{Bar, Measured};
 
-/// What part of plain stealing's time another kind of stealing, or sharing, may take.
+/// Limit of the time of other kinds of stealing, and of sharing, relative to plain stealing's.
 const OF_STEALING: f64 = 1.1;
 
-/// What part of it dealing may take.
+/// Limit of the time of dealing relative to plain stealing's.
 const DEALING_OF_STEALING: f64 = 1.5;
 
-/// What part of stealing's time to all busy sharing may take where one worker makes all the work.
+/// Limit of the time to all busy under sharing, relative to stealing's, where one worker creates
+/// all the work.
 const ONSET: f64 = 0.9;
 
-/// What part of the tasks may run elsewhere under locality-guided dealing: 1/L, with its usual L.
+/// Limit of the share of tasks that run elsewhere under locality-guided dealing: 1/L, with its
+/// usual L.
 const MISSES: f64 = 0.25;
 
-/// Read-modify-writes of a produce and a consume.
+/// Limit of the number of read-modify-writes of a produce and a consume.
 const RMWS: f64 = 0.0;
 
-/// Holds the measurements against the limits. What was not measured is skipped.
+/// Compares the measurements with the limits. Missing measurements are skipped.
 pub(super) fn bars(outcome: &Outcome) -> Vec<Bar> {
     let mut bars = Vec::new();
     for (_, name) in programs::PROGRAMS {

@@ -1,18 +1,18 @@
-//! Who takes part.
+//! The strategies that are compared.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::{Builder, Pinning, Pool, Strategy};
 
-/// What the others are compared with: Rito's LFWS.
+/// The strategy that the others are compared with: Rito's LFWS.
 pub(super) const STEALING: &str = "chase-lev";
 
 pub(super) const SHARING: &str = "sharing";
 pub(super) const DEALING: &str = "dealing";
 pub(super) const LOCALITY: &str = "dealing:locality";
 
-/// Those that may not be much slower than [`STEALING`].
+/// Strategies that must not be much slower than [`STEALING`].
 pub(super) const CLOSE: [&str; 9] = [
     "stealing",
     "abp",
@@ -42,22 +42,22 @@ pub(super) const ALL: [&str; 13] = [
     "dealing:adaptive",
 ];
 
-/// How many workers there are where their number matters.
+/// Numbers of workers, in measurements that depend on it.
 pub(super) const CROWDS: [usize; 3] = [2, 4, 8];
 
-/// The strategy of this name, if this build has it.
+/// Returns the strategy called `name`, if this build has it.
 pub(super) fn strategy(name: &str) -> Option<Strategy> {
     name.parse().ok()
 }
 
-/// Those of them that this build has.
+/// Returns those of the given strategies that this build has.
 pub(super) fn known(names: &[&'static str]) -> Vec<&'static str> {
     let known = |name: &&&str| strategy(name).is_some();
     names.iter().filter(known).copied().collect()
 }
 
-/// Says who is left out, and that some measurements have more workers than the machine has
-/// processors.
+/// Prints which strategies are left out, and which measurements have more workers than the machine
+/// has processors.
 pub(super) fn remark() {
     for name in ALL.iter().filter(|name| strategy(name).is_none()) {
         eprintln!("left out: this build has no strategy `{name}`");
@@ -71,18 +71,19 @@ pub(super) fn remark() {
     }
 }
 
-/// How many processors there are.
+/// Returns the number of processors.
 pub(super) fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Returns `true` if so many workers are more than there are processors.
+/// Returns `true` if there are more workers than processors.
 pub(super) fn is_crowded(workers: usize) -> bool {
     workers > processors()
 }
 
-/// A pool that holds no worker back, though there be fewer processors than workers. Each worker
-/// stays on its processor, where that can be had: the system likes to start them on the same one.
+/// Returns a builder of a pool that keeps no worker asleep, even if there are fewer processors than
+/// workers. If possible, each worker is bound to a processor, since the system tends to start them
+/// on the same one.
 pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     let builder = builder.processors(workers);
@@ -93,17 +94,18 @@ pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
     }
 }
 
-/// What a task does.
+/// The kind of work of a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// It keeps a processor busy.
+    /// Keeps a processor busy.
     Compute(Duration),
-    /// It waits, as for a disk, so that more workers can be busy than there are processors.
+    /// Blocks, as if waiting for a disk, so that more workers can be busy than there are
+    /// processors.
     Block(Duration),
 }
 
 impl Work {
-    /// Work for so many workers: blocking, if the machine cannot run them all.
+    /// Returns the kind of work for so many workers: blocking, if the machine has fewer processors.
     pub(super) fn for_workers(workers: usize, compute: Duration, block: Duration) -> Work {
         if is_crowded(workers) {
             Work::Block(block)

@@ -1,17 +1,17 @@
-//! The strategies beside each other: what the papers say of them, measured.
+//! Compares the strategies, and measures the claims of the papers about them.
 //!
 //! | measurement | claim |
 //! |---|---|
-//! | [`programs`] | none is much slower than plain stealing where plain stealing is good |
-//! | [`onset`] | sharing gets all workers to work sooner where one makes all the work, or little is there to steal (Rito, "Scheduling computations", chapter 5) |
-//! | [`balance`] | stealing half takes fewer steals and evens the loads out (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", Theorem 3.9) |
+//! | [`programs`] | no strategy is much slower than plain stealing in programs that suit plain stealing |
+//! | [`onset`] | under sharing all workers become busy sooner if one worker creates all the work, or if there is little to steal (Rito, "Scheduling computations", chapter 5) |
+//! | [`balance`] | stealing half needs fewer steals and evens the loads out (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", Theorem 3.9) |
 //! | [`affinity`] | dealing by locality keeps at least 1 - 1/L of the tasks where their data is (the same, "Work Dealing", Theorem 11) |
-//! | [`modes`] | dealing as published beside the pool's hybrid, in which idle workers fetch |
-//! | [`hidden`] | a task that neither forks nor pops hides nothing for long |
-//! | [`throttled`] | where processors differ, the time is near W / (P Pi) (Bender and Rabin) |
-//! | [`price`] | what a task costs in fences, read-modify-writes and instructions (Rito, Theorem 6.17) |
+//! | [`modes`] | dealing as published compared with the pool's hybrid, in which idle workers fetch jobs |
+//! | [`hidden`] | a task that neither forks nor pops does not hide jobs for long |
+//! | [`throttled`] | with processors of different speeds, the time is near W / (P Pi) (Bender and Rabin) |
+//! | [`price`] | the cost of a task in fences, read-modify-writes and instructions (Rito, Theorem 6.17) |
 //!
-//! A strategy is known by its text. One that this build cannot read is left out, with a remark.
+//! Strategies are given as text. A strategy that this build cannot parse is left out with a remark.
 
 mod affinity;
 mod balance;
@@ -27,7 +27,7 @@ mod throttled;
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
 
-/// Measures everything.
+/// Runs every measurement of the suite.
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     lineup::remark();
     let mut outcome = Outcome::default();

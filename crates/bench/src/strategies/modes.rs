@@ -1,10 +1,10 @@
-//! Work dealing as published beside the pool's hybrid.
+//! Compares work dealing as published with the pool's hybrid.
 //!
-//! Under both a spawned task is dealt by the same oracle. In the hybrid a worker that is out of
-//! work fetches what another one was dealt; as published (`mode=dedicated`) it waits for what it is
-//! dealt itself. So both differ little where all tasks take the same time, and the hybrid is ahead
-//! where one worker is dealt the long ones: here every sixteenth task is long, and dealing in turn
-//! gives all of these to the same one of two workers.
+//! In both, spawned tasks are dealt by the same oracle. In the hybrid an idle worker fetches tasks
+//! that were dealt to another worker; as published (`mode=dedicated`) it waits until a task is
+//! dealt to it. So they differ little if all tasks take the same time, and the hybrid is faster if
+//! one worker is dealt the long tasks: here every sixteenth task is long, and dealing in turn gives
+//! all of them to the same one of two workers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,22 +25,22 @@ const CONTENDERS: [&str; 5] = [
 
 const WORKERS: usize = 2;
 
-/// How many tasks are spawned at once. A multiple of [`PERIOD`].
+/// Number of tasks that are spawned at once, a multiple of [`PERIOD`].
 const TASKS: u64 = 256;
 
-/// One task in so many is long, where they differ.
+/// One task in `PERIOD` is long, if the lengths differ.
 const PERIOD: u64 = 16;
 
-/// How long tasks take.
+/// Lengths of the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
-    /// All of them 10 us.
+    /// All tasks take 10 us.
     Even,
-    /// One in [`PERIOD`] 85 us, the others 5 us: 10 us on average.
+    /// One task in [`PERIOD`] takes 85 us, the others take 5 us: 10 us on average.
     Uneven,
 }
 
-/// What is measured: the name in tables and JSON, what it is about, and the tasks' lengths.
+/// The measurements: name in tables and JSON, description, and lengths of the tasks.
 const CASES: [(&str, &str, Lengths); 2] = [
     (
         "dealing modes, even tasks",

@@ -1,17 +1,18 @@
-//! How soon all workers have something to do, and how long it takes in all.
+//! Time until all workers are busy, and time of the whole program.
 //!
 //! An episode begins when all workers have just run out of work: they meet in a broadcast, and all
-//! but one go back to looking for something. That one makes all the work: it spawns tasks one after
-//! another ([`Shape::Generator`]), or it is a chain that forks once in a while ([`Shape::Chain`]).
-//! Every task notes when its worker first had something to do. The last worker's time is that to
-//! *all busy*; if a worker never had any, it is the whole episode's.
+//! but one return to looking for work. The remaining worker, the generator, creates all the work:
+//! it spawns tasks one after another ([`Shape::Generator`]), or runs a chain that forks from time
+//! to time ([`Shape::Chain`]). Every task records when its worker first had a task. The time of the
+//! last worker is the time to *all busy*; if a worker never had a task, it is the time of the whole
+//! episode.
 //!
-//! **More workers than processors.** A pool keeps workers beyond the processors asleep, and
-//! processors are handed out in slices of milliseconds: neither has to do with the strategy. So the
-//! pool is told that there are enough processors
-//! ([`Builder::processors`](locksley::Builder::processors)); tasks do not compute but block, so
-//! that as many workers as there are can be in a task; and those who look for work or make it give
-//! their processor away in between, so that each has a turn every few microseconds.
+//! **More workers than processors.** A pool normally keeps workers beyond the number of processors
+//! asleep, and the system assigns processors in slices of milliseconds; neither depends on the
+//! strategy. So the pool is told that there are enough processors
+//! ([`Builder::processors`](locksley::Builder::processors)); tasks block instead of computing, so
+//! that all workers can be in a task at the same time; and workers that look for work or create it
+//! yield their processor in between, so that each runs every few microseconds.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -25,15 +26,15 @@ use crate::harness::report::Outcome;
 use crate::harness::stats::median;
 use crate::harness::{Contender, Measured, Plan, Sample, Workload, Wrong, verify};
 
-/// Who makes the work.
+/// Ways to create the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Generator,
     Chain,
 }
 
-/// A shape, the names of its makespan with two, four and eight workers, and those of its time to
-/// all busy.
+/// The shapes, each with the names of its makespan with two, four and eight workers, and the names
+/// of its time to all busy.
 const SCENES: [(Shape, [&str; 3], [&str; 3]); 2] = [
     (
         Shape::Generator,
@@ -51,7 +52,7 @@ const SCENES: [(Shape, [&str; 3], [&str; 3]); 2] = [
     ),
 ];
 
-/// The times to all busy where one worker makes all the work.
+/// Names of the times to all busy where one worker creates all the work.
 pub(super) const GENERATOR_BUSY: [&str; 3] = [
     "generator all busy P=2",
     "generator all busy P=4",
@@ -69,22 +70,22 @@ const CONTENDERS: [&str; 8] = [
     "dealing:simple,mode=dedicated",
 ];
 
-/// How long the others look for work in vain before there is some.
+/// Time for which the other workers look for work before there is any.
 const HUNGER: Duration = Duration::from_micros(10);
 
-/// How workers look for work where processors are too few: never without giving theirs away.
+/// Search policy of workers if there are too few processors: they yield after every attempt.
 const TURNS: Idle = Idle {
     spins: 0,
     yields: u32::MAX,
 };
 
-/// What a scene consists of.
+/// Parameters of an episode.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
     shape: Shape,
     workers: usize,
     tasks: u64,
-    /// What is done before each task is made.
+    /// Time of the work before each task is created.
     gap: Duration,
     task: Work,
 }
@@ -128,7 +129,7 @@ impl Scene {
         }
     }
 
-    /// Plays an episode.
+    /// Runs an episode.
     fn play(&self, pool: &Pool) -> Episode {
         let (arrived, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let others = self.workers - 1;
@@ -157,8 +158,8 @@ impl Scene {
         episode.expect("the first worker plays")
     }
 
-    /// What the one worker does in between. Where the processors are too few, it lets the others
-    /// have its own.
+    /// Runs the generator's own work between tasks. If there are too few processors, the generator
+    /// also yields its own.
     fn work_alone(&self, time: Duration) {
         let start = Instant::now();
         while start.elapsed() < time {
@@ -192,19 +193,19 @@ impl Scene {
     }
 }
 
-/// When each worker first had something to do.
+/// Times at which each worker first had a task.
 struct Notes {
     start: Instant,
-    /// In nanoseconds; 0 for never. The generator is first, and busy from the start.
+    /// Times in nanoseconds, 0 for never. The generator comes first and is busy from the start.
     first: Vec<AtomicU64>,
-    /// How many workers beside the generator have had something to do.
+    /// Number of workers other than the generator that have had a task.
     busy: AtomicUsize,
     gate: Gate,
     tasks: AtomicU64,
 }
 
-/// Tasks that block begin to do so here, until each worker has one or there will be no more: to be
-/// blocked with a timer would take longer than to get a task.
+/// Blocking tasks wait here until every worker has a task or there will be no more tasks. A timer
+/// would take longer than getting a task does.
 struct Gate {
     is_open: Mutex<bool>,
     opened: Condvar,
@@ -230,7 +231,7 @@ impl Gate {
     }
 }
 
-/// What came of an episode.
+/// Result of an episode.
 struct Episode {
     makespan: Duration,
     all_busy: Duration,
@@ -249,7 +250,7 @@ impl Notes {
     }
 
     fn task(&self, work: Work) {
-        // Spares, which stand in for one that waits, are not asked.
+        // Spare workers, which replace workers that wait, are not included.
         let place = locksley::current_worker_index().and_then(|index| self.first.get(index));
         if let Some(first) = place
             && first.load(Ordering::Relaxed) == 0
@@ -344,7 +345,7 @@ fn scene_workload(name: &'static str, scene: Scene) -> Workload {
     }
 }
 
-/// The other thing that was measured meanwhile.
+/// Returns the times to all busy that were measured in the same runs, under `name`.
 fn onset_of(measured: &Measured, name: &'static str) -> Measured {
     let mut onset = measured.clone();
     onset.name = name;

@@ -1,4 +1,4 @@
-//! What a task costs: fences, read-modify-writes and membarriers as the pool counts them, and
+//! Cost of a task: fences, read-modify-writes and membarriers as counted by the pool, and
 //! instructions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +19,10 @@ use crate::joins;
 
 const NAME: &str = "price";
 
-/// The path of `dealing` is a produce and a consume. Used items go round in lists of
-/// [`GRANULARITY`] through a lock-free pool: a call that gives or gets a list, one in so many, is
-/// not held against it. The table has what the pool counts in all: with the lists, and with what
-/// waiters take back.
+/// The path of `dealing` consists of a produce and a consume. Used items are recycled in lists of
+/// [`GRANULARITY`] through a lock-free pool: one call in [`GRANULARITY`] gives or gets a list, and
+/// is not counted here. The table contains all that the worker pool counts, including these lists
+/// and the jobs that waiters take back.
 pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, \
                                beyond the lists that are recycled";
 
@@ -77,8 +77,8 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Two workers deal to each other, on a matrix as the pool has it. Returns what part of the calls
-/// does a read-modify-write, but for those that exchange a list.
+/// Runs two workers that deal to each other through a matrix like the pool's. Returns the share of
+/// calls with a read-modify-write, except for calls that exchange a list.
 fn beyond_lists(items: u64) -> Result<f64, Wrong> {
     let team = pcb::matrix::<u64>(2, GRANULARITY);
     let sides: Vec<(u64, u64)> = thread::scope(|scope| {
@@ -92,14 +92,15 @@ fn beyond_lists(items: u64) -> Result<f64, Wrong> {
     let (costly, sums): (Vec<u64>, Vec<u64>) = sides.into_iter().unzip();
     let expected = 2 * (0..items).sum::<u64>();
     verify(DEALING, "the sum of the items", expected, sums.iter().sum())?;
-    // Each side begins without a list, needs one for so many items, and completes at most as many.
+    // Each side begins without a list, needs one list per `GRANULARITY` items, and completes at
+    // most as many.
     let lists = 2 * 2 * items.div_ceil(GRANULARITY as u64);
     let beyond = costly.iter().sum::<u64>().saturating_sub(lists);
     Ok(beyond as f64 / (2 * 2 * items) as f64)
 }
 
-/// Produces items for the other process, and consumes as many: how many calls did a
-/// read-modify-write, and the sum of what came.
+/// Produces items for the other process, and consumes as many. Returns the number of calls that did
+/// a read-modify-write, and the sum of the items received.
 fn deal_and_collect(mut process: pcb::Process<u64>, items: u64) -> (u64, u64) {
     let other = 1 - process.id();
     let (mut made, mut got, mut sum) = (0, 0, 0);
@@ -126,7 +127,7 @@ fn deal_and_collect(mut process: pcb::Process<u64>, items: u64) -> (u64, u64) {
     (costly, sum)
 }
 
-/// What a program does, per operation: fences, read-modify-writes, membarriers.
+/// Numbers of fences, read-modify-writes and membarriers of a program, per operation.
 fn per_operation(
     strategy: Strategy,
     workers: usize,
@@ -135,7 +136,7 @@ fn per_operation(
 ) -> [f64; 3] {
     let pool = lineup::builder(strategy, workers).build();
     let pool = pool.expect("the machine has room for a pool");
-    // A worker tells what it has counted when it takes a job.
+    // A worker publishes its counts when it takes a job.
     let tell = || -> WorkerStats {
         pool.broadcast(|_| ());
         pool.stats().total()
@@ -176,7 +177,7 @@ fn of_spawns(
     workers: usize,
     plan: &Plan,
 ) -> Result<[f64; 3], Wrong> {
-    // So few at a time that a bounded pile holds them.
+    // Few enough at a time to fit into a bounded queue.
     const BATCH: u64 = 1000;
     let batches = if plan.quick { 2 } else { 100 };
     let done = AtomicU64::new(0);

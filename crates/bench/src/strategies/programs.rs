@@ -1,4 +1,4 @@
-//! Programs that suit plain stealing, under every strategy, with two workers.
+//! Programs that suit plain stealing, run under every strategy with two workers.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::harness::report::Outcome;
 use crate::harness::{Plan, Workload, Wrong};
 use crate::joins::{self, Case, Visitor};
 
-/// A case of the suite `joins`, and its name here.
+/// A case of the suite `joins`, and its name in this suite.
 pub(super) const PROGRAMS: [(&str, &str); 4] = [
     ("sort", "strategies sort P=2"),
     ("matrix", "strategies matrix P=2"),
@@ -19,13 +19,13 @@ pub(super) const PROGRAMS: [(&str, &str); 4] = [
 
 const WORKERS: usize = 2;
 
-/// How long a sample is at least.
+/// Minimum duration of a sample.
 const SAMPLE: Duration = Duration::from_millis(20);
 
-/// Makes the workloads.
+/// Creates the workloads.
 struct Maker<'p> {
     plan: &'p Plan,
-    /// The workloads, and how long each is.
+    /// The workloads with the duration of each.
     workloads: Vec<(Workload, usize)>,
 }
 

@@ -1,13 +1,13 @@
-//! Workers of unequal speed: a thread that has nothing to do with the pool is bound to the
-//! processor of one worker, and takes a part of it away.
+//! Workers of unequal speed: a thread outside of the pool, the rival, is bound to the processor of
+//! one worker and uses a part of that processor's time.
 //!
 //! With work W, span D and P processors of mean speed Pi, no schedule takes less than W / (P Pi),
-//! and one that leaves no processor idle while there is work takes D / Pi more at most (Danjean's
-//! lecture, after Bender and Rabin). What the processors had left for the pool is known afterwards:
-//! P times the time, less what the other thread has had. So the note says how much of that there
-//! was, as a multiple of the work: 1 is the bound without its second term, and 1 + P D / W the
-//! bound with a constant of 1. D is one leaf of 2^11, so that P D / W is 0.001. The system may stop
-//! the throttled worker in the middle of a leaf for a whole slice, which the bound does not know.
+//! and a schedule that leaves no processor idle while there is work takes at most D / Pi more
+//! (Danjean's lecture, after Bender and Rabin). The processor time that was available to the pool
+//! is known afterwards: P times the time, minus the rival's processor time. The note reports it as
+//! a multiple of the work: 1 is the bound without its second term, and 1 + P D / W the bound with a
+//! constant of 1. D is one of 2^11 leaves, so that P D / W is 0.001. The system may stop the
+//! throttled worker in the middle of a leaf for a whole slice, which the bound does not include.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,20 +20,20 @@ use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
 use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
 
-/// The name in tables, bars and JSON.
+/// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "a throttled worker";
 
-/// Half of the work for each worker, however fast it is: what a balancer must beat.
+/// The baseline that a strategy must beat: half of the work for each worker, whatever its speed.
 const HALVES: &str = "halves without balancing";
 
 const CONTENDERS: [&str; 5] = [STEALING, "stealing", "steal-half", "sharing", "dealing"];
 
 const WORKERS: usize = 2;
 
-/// How often the work is split: 2^11 leaves.
+/// Depth of the splits, which give 2^11 leaves.
 const DEPTH: u32 = 11;
 
-/// What a leaf computes: about 20 us.
+/// Work of a leaf, about 20 us.
 fn leaf(seed: u64) -> u64 {
     (0..20_000).fold(seed, |state, _| {
         std::hint::black_box(state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(5))
@@ -51,7 +51,7 @@ fn tree(depth: u32, seed: u64) -> u64 {
     a ^ b
 }
 
-/// The tree in two halves, of which no other worker takes anything.
+/// Runs the tree in two halves, from which no other worker takes anything.
 fn halves() -> u64 {
     let half = |seed: u64| {
         let leaves = 1_u64 << (DEPTH - 1);
@@ -63,22 +63,22 @@ fn halves() -> u64 {
     })
 }
 
-/// How long the calling thread has had a processor, where the system tells.
+/// Returns the processor time of the calling thread, if the system reports it.
 fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = text.split_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanos))
 }
 
-/// What a run took, and how much processor time there was for it.
+/// Time of a run, and the processor time that was available to it.
 struct Run {
     elapsed: Duration,
     available: f64,
 }
 
-/// A thread for the rival: that of a pool of one worker, since a pool can bind it to a processor,
-/// the first one. Each worker of the pool that is measured has a processor of its own, so that the
-/// rival throttles one of them.
+/// The rival's thread: a pool of one worker, since a pool can bind its worker to the first
+/// processor. Each worker of the measured pool has a processor of its own, so that the rival
+/// throttles one of them.
 fn rival_thread() -> Pool {
     let builder = Pool::builder().workers(1);
     let builder = if cfg!(target_os = "linux") {
@@ -89,7 +89,7 @@ fn rival_thread() -> Pool {
     builder.build().expect("the machine has room for a pool")
 }
 
-/// Runs something while the thread of `rivals` wants its processor for itself.
+/// Runs a closure while the thread of `rivals` keeps its processor busy.
 fn beside_a_rival(rivals: &Pool, work: impl FnOnce() -> u64) -> (u64, Run) {
     let [started, done] = [const { AtomicBool::new(false) }; 2];
     let rival = || {
@@ -116,7 +116,7 @@ fn beside_a_rival(rivals: &Pool, work: impl FnOnce() -> u64) -> (u64, Run) {
     })
 }
 
-/// The work: the time of all leaves on one thread that has a processor for itself.
+/// Returns the work: the time of all leaves on one thread that has a processor for itself.
 fn serially() -> (u64, f64) {
     let start = Instant::now();
     let leaves = 1_u64 << DEPTH;

@@ -1,5 +1,5 @@
-//! Messages between ranks, and tasks in a lease: bytes from elsewhere are read or refused, and what
-//! is read is written as something that is read as the same.
+//! Messages between ranks, and leased tasks: arbitrary bytes are decoded or refused, and a decoded
+//! value survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Recordings, which are graphs as files, and timelines. A graph that is read can be simulated to
-//! its end; a timeline is written as it was read.
+//! Recordings (task graphs as files) and timelines. A parsed graph can be simulated to its end; a
+//! parsed timeline survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::{Setup, Strategy, simulate};
 use locksley_trace::Trace;
 
-/// A simulation takes time in proportion to the work.
+/// Largest graph that is simulated: a simulation takes time in proportion to the work.
 const MOST_WORK: u64 = 10_000;
 
 fuzz_target!(|text: &str| {

@@ -1,4 +1,5 @@
-//! Results: what is read is written as the same, and if no fault is found in it a page is made.
+//! Results: parsed results survive a round trip, and a page can be made of them unless `fault`
+//! rejects them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! The texts that name strategies and policies: whatever is read is printed as a text that is read
-//! as the same.
+//! Texts that name strategies and policies: a parsed value is printed as a text that parses to the
+//! same value.
 #![no_main]
 
 use std::fmt::{Debug, Display};

@@ -1,5 +1,5 @@
-//! The texts that name programs and computations: whatever is read is printed as a text that is
-//! read as the same.
+//! Texts that name programs and computations: a parsed value is printed as a text that parses to
+//! the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ fuzz_target!(|text: &str| {
         let again = Spec::parse(&printed, Scale::Full);
         assert_eq!(again.expect("what it is printed as is read"), spec);
     }
-    // A file is read, and may be anything.
+    // `file:PATH` would read a file of the machine, whatever is in it.
     if text.starts_with("file") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Builds of the project: with rayon, with Locksley.
+//! Builds the project with rayon and with Locksley.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::project::Project;
 use crate::error::Error;
 
-/// Which rayon-core a program is built with.
+/// The rayon-core that a program is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Variant {
     Rayon,
@@ -29,16 +29,17 @@ impl Variant {
     }
 }
 
-/// What a build made.
+/// Artifacts of a build.
 #[derive(Debug, Default)]
 struct Built {
     /// Programs and examples by name.
     programs: Vec<(String, PathBuf)>,
-    /// The manifests of the packages named rayon-core that were compiled or found fresh.
+    /// Manifests of the packages named rayon-core that were compiled or found fresh.
     cores: Vec<PathBuf>,
 }
 
-/// Builds the selected program and copies it out of cargo's way. Returns the copy.
+/// Builds the selected program, copies it to a folder that cargo does not write to, and returns the
+/// path of the copy.
 pub(super) fn program(
     project: &Project,
     variant: Variant,
@@ -61,13 +62,13 @@ pub(super) fn program(
     let copy = folder.join(path.file_name().unwrap_or(name.as_ref()));
     fs::create_dir_all(&folder)
         .map_err(|error| Error::file("create the folder", &folder, &error))?;
-    // A program that still runs cannot be written to; another file can take its place.
+    // The file of a running program cannot be overwritten, but it can be removed and replaced.
     let _ = fs::remove_file(&copy);
     fs::copy(&path, &copy).map_err(|error| Error::file("write", &copy, &error))?;
     Ok(copy)
 }
 
-/// Runs cargo, whose messages for people go to standard error as they come.
+/// Runs cargo and collects the artifacts. Human-readable messages go to standard error.
 fn build(cargo: &mut Command) -> Result<Built, Error> {
     let refused = |error| Error::System(format!("cannot run cargo: {error}"));
     let mut child = cargo
@@ -83,13 +84,13 @@ fn build(cargo: &mut Command) -> Result<Built, Error> {
     let status = child.wait().map_err(refused)?;
     if !status.success() {
         return Err(Error::System(
-            "the build failed; what cargo and the compiler say is above".to_owned(),
+            "the build failed; see the messages of cargo and the compiler above".to_owned(),
         ));
     }
     Ok(built)
 }
 
-/// Notes what a message of cargo says was made.
+/// Adds the artifact that a message of cargo describes, if any, to `built`.
 fn note(built: &mut Built, line: &str) {
     let Ok(message) = serde_json::from_str::<Value>(line) else {
         return;
@@ -112,7 +113,7 @@ fn note(built: &mut Built, line: &str) {
     }
 }
 
-/// Refuses a program in which the drop-in is not, or not alone.
+/// Returns an error unless the drop-in is the only rayon-core of the build.
 fn check_cores(project: &Project, built: &Built) -> Result<(), Error> {
     let ours = |manifest: &&PathBuf| manifest.starts_with(project.folder.join("sources"));
     if !built.cores.iter().any(|manifest| ours(&manifest)) {
@@ -131,7 +132,7 @@ fn check_cores(project: &Project, built: &Built) -> Result<(), Error> {
     }
 }
 
-/// The only program of a build.
+/// Returns the only program of a build, or an error if there are none or several.
 fn choose(mut programs: Vec<(String, PathBuf)>) -> Result<(String, PathBuf), Error> {
     match programs.len() {
         0 => Err(Error::usage(
@@ -148,7 +149,7 @@ fn choose(mut programs: Vec<(String, PathBuf)>) -> Result<(String, PathBuf), Err
     }
 }
 
-/// A program's name, for people.
+/// Returns a program's name for display.
 pub(super) fn name(program: &Path) -> String {
     let stem = program.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()

@@ -1,8 +1,8 @@
-//! One run of a program, and what it used.
+//! Runs a program once and measures its time and memory.
 //!
-//! The kernel's figure for the peak memory of a process includes that of the process it was started
-//! from, up to the moment of `exec`. So each run has a process of its own in between, this program
-//! again, which does nothing else and has touched little memory by then.
+//! The kernel's figure for the peak memory of a process includes that of the process that started
+//! it, up to `exec`. Each run is therefore started by an intermediate process: this program again,
+//! which does nothing else and has touched little memory by then.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,12 +15,12 @@ use wait4::Wait4;
 
 use crate::error::Error;
 
-/// The first argument of the process in between. Its others are the files for the report, for
+/// First argument of the intermediate process. The others are the files for the report, for
 /// standard output and error, and for standard input (empty if there is none), then the program and
 /// its arguments.
 const COMMAND: &str = "run-once";
 
-/// What a run took, and how it ended.
+/// Resources that a run used, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Usage {
     /// Wall time.
@@ -33,7 +33,7 @@ pub(super) struct Usage {
     pub(super) end: String,
 }
 
-/// Does what the process in between does, if the arguments are its. Returns `None` if they are not.
+/// Acts as the intermediate process if the first argument is [`COMMAND`]. Otherwise returns `None`.
 pub(super) fn run_once(arguments: &[OsString]) -> Option<Result<(), Error>> {
     match arguments {
         [
@@ -103,17 +103,17 @@ fn end(status: ExitStatus) -> String {
     format!("exit {}", status.code().unwrap_or(-1))
 }
 
-/// What a program is run with, again and again.
+/// What all runs of a program have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Runner {
     pub(super) arguments: Vec<OsString>,
     pub(super) stdin: Option<PathBuf>,
-    /// Where the files of runs lie.
+    /// Folder for the files of the runs.
     pub(super) folder: PathBuf,
 }
 
 impl Runner {
-    /// A runner whose files lie in `folder`.
+    /// Creates a runner that writes its files to `folder`.
     pub(super) fn new(
         folder: PathBuf,
         arguments: &[OsString],
@@ -128,12 +128,12 @@ impl Runner {
         })
     }
 
-    /// Where the standard output and error of the runs called `name` go.
+    /// Returns the files for standard output and standard error of the runs called `name`.
     pub(super) fn outputs(&self, name: &str) -> [PathBuf; 2] {
         ["stdout", "stderr"].map(|kind| self.folder.join(format!("{name}.{kind}")))
     }
 
-    /// Runs the program once. `threads` is what rayon is told; without it, nothing.
+    /// Runs the program once, with `RAYON_NUM_THREADS` set to `threads` if there is a number.
     pub(super) fn run(
         &self,
         program: &Path,

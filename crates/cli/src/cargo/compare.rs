@@ -1,4 +1,4 @@
-//! `cargo locksley compare`: the program with rayon and with Locksley, in turn.
+//! `cargo locksley compare`: runs the program with rayon and with Locksley in turn.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::render::output::{self, Output};
 /// timed. Writes compare.json, .txt and .html; exits with 1 if outputs or exit codes differ.
 #[derive(Args, Debug)]
 pub(super) struct Compare {
-    /// Timed runs of each.
+    /// Timed runs of each program.
     #[arg(
         long,
         value_name = "N",
@@ -31,8 +31,7 @@ pub(super) struct Compare {
         value_parser = clap::value_parser!(u32).range(1..=100_000),
     )]
     rounds: u32,
-    /// Numbers of threads, as RAYON_NUM_THREADS: 2, 1:4, or 1,2,4 [default: the variable is not
-    /// set].
+    /// Values for RAYON_NUM_THREADS: 2, 1:4, or 1,2,4 [default: as in the environment].
     #[arg(long, value_name = "LIST", value_parser = ranges::workers)]
     threads: Option<Numbers>,
     #[command(flatten)]
@@ -73,7 +72,7 @@ impl Compare {
         }
         let [stdout, stderr] = runner.outputs("locksley");
         Err(Error::Check(format!(
-            "the program does not do the same on Locksley; its last output is in {} and {}",
+            "the program behaves differently on Locksley; its last output is in {} and {}",
             stdout.display(),
             stderr.display()
         )))
@@ -101,7 +100,7 @@ impl Compare {
         }
     }
 
-    /// Runs all of them in every round, in an order that is shuffled anew.
+    /// Runs every series once per round, in an order that is shuffled for each round.
     fn measure(
         &self,
         runner: &Runner,
@@ -127,7 +126,7 @@ impl Compare {
                 let series = &mut found.series[index];
                 series.printed.insert(printed);
                 series.ends.insert(usage.end.clone());
-                // The first run fills the caches.
+                // The first run only fills the caches.
                 if round > 0 {
                     series.runs.push(usage);
                 }
@@ -138,8 +137,8 @@ impl Compare {
     }
 }
 
-/// Builds the program with rayon and with the drop-in. Returns the version of rayon-core that the
-/// project has, and both programs.
+/// Builds the program with rayon and with the drop-in. Returns the project's version of rayon-core
+/// and both programs.
 fn build_both(
     project: &Project,
     arguments: &[std::ffi::OsString],
@@ -152,13 +151,13 @@ fn build_both(
     Ok((tree.original, [theirs, ours]))
 }
 
-/// Writes what there is when Ctrl-C comes. Returns what it kept.
+/// Writes the findings so far, on Ctrl-C. Returns a message that says where they are.
 fn keep(output: &Output, findings: &Shared) -> String {
     let mut findings = lock(findings).clone();
     findings.interrupted = true;
     let measured = |series: &Series| !series.runs.is_empty();
     if !findings.series.iter().all(measured) {
-        return "no round was complete, and nothing is written".to_owned();
+        return "no round was complete, so nothing is written".to_owned();
     }
     match write(output, &findings) {
         Ok(files) => {
@@ -166,12 +165,9 @@ fn keep(output: &Output, findings: &Shared) -> String {
                 .iter()
                 .map(|file| file.display().to_string())
                 .collect();
-            format!(
-                "what was measured until now is kept in {}",
-                files.join(", ")
-            )
+            format!("the measurements so far are kept in {}", files.join(", "))
         }
-        Err(error) => format!("what was measured is lost: {error}"),
+        Err(error) => format!("the measurements are lost: {error}"),
     }
 }
 

@@ -6,8 +6,7 @@ use super::project::Project;
 use super::sources;
 use crate::error::Error;
 
-/// Runs a command of cargo with the drop-in. The process ends with cargo's exit code if that is not
-/// 0.
+/// Runs a command of cargo with the drop-in. Exits with cargo's exit code if that is not 0.
 pub(super) fn run(command: &str, arguments: &[OsString]) -> Result<(), Error> {
     let project = Project::open(arguments)?;
     let lock = project.lock_file()?;
@@ -22,7 +21,7 @@ pub(super) fn run(command: &str, arguments: &[OsString]) -> Result<(), Error> {
         .arg(command)
         .arg("--target-dir")
         .arg(project.build_folder());
-    // The drop-in is in no lock file, so cargo must not insist on the project's.
+    // The project's lock file does not have the drop-in, so cargo must be free to change it.
     let mut ours = true;
     for argument in arguments {
         ours &= argument != "--";
@@ -37,7 +36,7 @@ pub(super) fn run(command: &str, arguments: &[OsString]) -> Result<(), Error> {
     drop(lock);
     match status.code() {
         Some(0) => Ok(()),
-        // cargo, the compiler or the program has said why.
+        // cargo, the compiler or the program has printed the reason.
         Some(code) => std::process::exit(code),
         None => Err(Error::System(format!("cargo {command} ended by {status}"))),
     }

@@ -1,17 +1,16 @@
-//! The project's `Cargo.lock`, which a patch changes, and which is put back.
+//! Saves and restores the project's `Cargo.lock`, which cargo changes when it applies a patch.
 //!
-//! Cargo writes the lock file of a workspace where it stands: no option of a stable cargo names
-//! another place. So a session keeps a copy of the file, lets cargo work with one of its own, and
-//! restores the file when it ends, by returning, by an error or by Ctrl-C. The copy lies below the
-//! target folder. If the process is killed, the copy is still there, and the next session restores
-//! it first.
+//! Cargo updates the lock file of a workspace in place, and stable cargo has no option for another
+//! path. So a session saves a copy of the file below the target folder, lets cargo change the file,
+//! and restores it at the end, also after an error or Ctrl-C. If the process is killed, the copy
+//! remains, and the next session restores it first.
 //!
 //! ```text
-//!   target/locksley/lock/original   the project's file, while a session is under way
-//!   target/locksley/lock/absent     there instead if the project has none
-//!   target/locksley/lock/owner      the process of the session
+//!   target/locksley/lock/original   the project's file, during a session
+//!   target/locksley/lock/absent     exists instead if the project has no lock file
+//!   target/locksley/lock/owner      process id of the session
 //!   target/locksley/lock/patched    the lock file with the drop-in, kept for the next session
-//!   target/locksley/lock/basis      what `patched` was made from
+//!   target/locksley/lock/basis      the project's file that `patched` was made from
 //! ```
 
 use std::fs;
@@ -20,7 +19,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::interrupt;
 
-/// A session in which cargo may write the lock file. Dropped, it restores the project's.
+/// A session in which cargo may write the lock file. Restores the project's file when dropped.
 #[derive(Debug)]
 pub(super) struct LockFile(Paths);
 
@@ -31,7 +30,7 @@ struct Paths {
 }
 
 impl LockFile {
-    /// Keeps a copy of the lock file of `workspace` below `folder`.
+    /// Starts a session: saves a copy of the lock file of `workspace` below `folder`.
     pub(super) fn keep(workspace: &Path, folder: &Path) -> Result<LockFile, Error> {
         let paths = Paths {
             lock: workspace.join("Cargo.lock"),
@@ -47,8 +46,8 @@ impl LockFile {
         Ok(LockFile(paths))
     }
 
-    /// Gives cargo the lock file with the drop-in of an earlier session, if the project's is the
-    /// same as it was then.
+    /// Installs the lock file with the drop-in that an earlier session kept, unless the project's
+    /// own has changed since.
     pub(super) fn use_patched(&self) -> Result<(), Error> {
         let basis = fs::read(self.0.file("basis")).ok();
         let original = fs::read(self.0.file("original")).ok();
@@ -58,7 +57,7 @@ impl LockFile {
         Ok(())
     }
 
-    /// Keeps the lock file as cargo has it now for the next session.
+    /// Keeps the current lock file, with the drop-in, for the next session.
     pub(super) fn keep_patched(&self) -> Result<(), Error> {
         let original = self.0.file("original");
         if original.is_file() && self.0.lock.is_file() {
@@ -68,7 +67,7 @@ impl LockFile {
         Ok(())
     }
 
-    /// Puts the project's lock file back for a build without the drop-in.
+    /// Installs the project's lock file for a build without the drop-in.
     pub(super) fn use_original(&self) -> Result<(), Error> {
         self.0.put_back()
     }
@@ -88,14 +87,14 @@ impl Paths {
         self.folder.join(name)
     }
 
-    /// Refuses to start while another session of this project is under way.
+    /// Returns an error while another session of this project is running.
     fn refuse_second_session(&self) -> Result<(), Error> {
         let owner = fs::read_to_string(self.file("owner")).ok();
         let owner = owner.and_then(|text| text.trim().parse::<u32>().ok());
         match owner.filter(|owner| *owner != std::process::id() && is_running(*owner)) {
             None => Ok(()),
             Some(owner) => Err(Error::System(format!(
-                "another `cargo locksley` (process {owner}) is at work in this project: wait until \
+                "another `cargo locksley` (process {owner}) is running in this project: wait until \
                  it has ended, or remove {}",
                 self.file("owner").display()
             ))),
@@ -111,7 +110,7 @@ impl Paths {
         write(&self.file("owner"), &std::process::id().to_string())
     }
 
-    /// Puts the saved file back, and ends the session. Without a session it does nothing.
+    /// Restores the saved file and ends the session. Does nothing without a session.
     fn restore(&self) -> Result<(), Error> {
         self.put_back()?;
         for name in ["original", "absent", "owner"] {
@@ -134,7 +133,7 @@ impl Paths {
     }
 }
 
-/// Copies a file with its time of modification.
+/// Copies a file and its modification time.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map_err(|error| Error::file("write", to, &error))?;
     let modified = fs::metadata(from).and_then(|file| file.modified());
@@ -149,8 +148,8 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|error| Error::file("write", path, &error))
 }
 
-/// Returns `true` if a process has this number. Elsewhere than on Linux it is not known, and the
-/// session of a killed process counts as ended.
+/// Returns `true` if a process with this id exists. Elsewhere than on Linux this is always `false`:
+/// there, other sessions are not detected.
 fn is_running(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).is_dir()
 }
@@ -221,7 +220,7 @@ mod tests {
         folder.set("original");
         std::mem::forget(folder.session());
         folder.set("patched");
-        // A number that no process has: Linux gives out smaller ones.
+        // No process has this id: Linux assigns smaller ones.
         fs::write(folder.0.join("target/lock/owner"), u32::MAX.to_string()).unwrap();
         drop(folder.session());
         assert_eq!(folder.lock().as_deref(), Some("original"));

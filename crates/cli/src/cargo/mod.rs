@@ -1,9 +1,8 @@
-//! `cargo locksley`: a project that uses rayon, on Locksley, without a change in its files.
+//! `cargo locksley`: runs a project that uses rayon on Locksley, without changing its files.
 //!
-//! The program carries the sources of the drop-in rayon-core ([`sources`]), unpacks them below the
-//! project's target folder, and hands cargo the patch on its command line ([`project`]). The
-//! project's lock file is restored at the end ([`lock_file`]); builds go to a target folder of
-//! their own.
+//! The program embeds the sources of the drop-in rayon-core ([`sources`]), unpacks them below the
+//! project's target folder, and passes the patch to cargo on the command line ([`project`]). The
+//! project's lock file is restored at the end ([`lock_file`]). Builds have their own target folder.
 
 mod build;
 mod child;
@@ -32,7 +31,7 @@ const EXAMPLES: &str = "  \
   cargo locksley xray -- input.txt                 where the time goes, and what 64 cores would do";
 
 /// Runs a project that uses rayon on Locksley, in place of rayon-core. No file of the project is
-/// changed: all that is written lies below target/locksley.
+/// changed: everything is written below target/locksley.
 #[derive(Parser)]
 #[command(
     name = "cargo-locksley",
@@ -63,7 +62,7 @@ enum Command {
 
 #[derive(Args)]
 struct Forwarded {
-    /// cargo's arguments, as they are.
+    /// Arguments for cargo, passed on unchanged.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -72,46 +71,46 @@ struct Forwarded {
     arguments: Vec<OsString>,
 }
 
-/// What is built and run by `compare` and `xray`.
+/// The program that `compare` and `xray` build and run.
 #[derive(Args, Clone, Debug)]
 struct Selection {
-    /// The package of the workspace.
+    /// Package of the workspace.
     #[arg(long, short, value_name = "NAME")]
     package: Option<String>,
-    /// The program.
+    /// Program to build and run.
     #[arg(long, value_name = "NAME")]
     bin: Option<String>,
-    /// An example instead of a program.
+    /// Example to build and run, instead of a program.
     #[arg(long, value_name = "NAME", conflicts_with = "bin")]
     example: Option<String>,
-    /// Features, separated by commas.
+    /// Features to enable, separated by commas.
     #[arg(long, short = 'F', value_name = "LIST")]
     features: Vec<String>,
-    /// All features.
+    /// Enable all features.
     #[arg(long)]
     all_features: bool,
-    /// Without the default features.
+    /// Disable the default features.
     #[arg(long)]
     no_default_features: bool,
-    /// The profile of the build.
+    /// Build profile.
     #[arg(long, value_name = "NAME", default_value = "release")]
     profile: String,
-    /// The project's manifest [default: that of the current folder].
+    /// Manifest of the project [default: that of the current folder].
     #[arg(long, value_name = "FILE")]
     manifest_path: Option<PathBuf>,
-    /// Without a network.
+    /// Do not access the network.
     #[arg(long)]
     offline: bool,
-    /// The program's standard input [default: nothing].
+    /// File for the program's standard input [default: empty].
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// The program's arguments.
+    /// Arguments for the program.
     #[arg(last = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
 }
 
 impl Selection {
-    /// The arguments of `cargo build`.
+    /// Returns the arguments for `cargo build`.
     fn cargo_arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut pair = |name: &str, value: OsString| arguments.extend([name.into(), value]);
@@ -146,11 +145,11 @@ impl Selection {
 /// Runs `cargo locksley` with the arguments of the process.
 pub(crate) fn run() -> Result<(), Error> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    // Before anything else, so that the process stays small.
+    // First of all, so that the intermediate process stays small.
     if let Some(done) = child::run_once(&arguments) {
         return done;
     }
-    // cargo repeats the name of the subcommand.
+    // cargo passes the name of the subcommand as the first argument.
     if arguments.get(1).is_some_and(|first| first == "locksley") {
         arguments.remove(1);
     }
@@ -165,7 +164,7 @@ pub(crate) fn run() -> Result<(), Error> {
     }
 }
 
-/// The output of a command: by default below the target folder.
+/// Returns the output of a command: below the target folder unless `--out` is given.
 fn output(options: &Options, project: &project::Project) -> Output {
     let mut output = Output::new(options);
     if !output.chosen {

@@ -1,4 +1,4 @@
-//! The project that the command is used in: where it is, and what of rayon is in its tree.
+//! The project in which the command runs: its location, and rayon-core in its dependency tree.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,16 +18,16 @@ pub(super) struct Project {
     pub(super) folder: PathBuf,
     workspace: PathBuf,
     drop_in: PathBuf,
-    /// Arguments that every call of cargo gets: `--manifest-path`, `--offline`.
+    /// Arguments that every call of cargo gets: `--manifest-path`, `--config`, `--offline`.
     common: Vec<OsString>,
-    /// Features, for the questions about the tree.
+    /// Feature options for `cargo metadata`.
     features: Vec<OsString>,
 }
 
-/// What the drop-in depends on, and projects may have in older versions than it needs.
+/// Dependencies of the drop-in that a project's lock file may have in too old a version.
 const DEPENDENCIES: [&str; 2] = ["libc", "crossbeam-utils"];
 
-/// What is known of rayon in a project's tree.
+/// The rayon-core of a project's dependency tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     /// The version of rayon-core that the project uses without the drop-in.
@@ -40,7 +40,7 @@ pub(super) struct Tree {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     version: String,
-    /// Where it comes from; `None` for a path.
+    /// Registry or repository; `None` for a path.
     source: Option<String>,
     manifest: PathBuf,
     id: String,
@@ -87,32 +87,32 @@ impl Project {
         LockFile::keep(&self.workspace, &self.folder)
     }
 
-    /// The option that replaces rayon-core.
+    /// Returns the value of cargo's `--config` that replaces rayon-core by the drop-in.
     pub(super) fn patch(&self) -> String {
-        // A literal string of TOML, in which a backslash is a backslash.
+        // A TOML literal string, in which the backslashes of a path need no escaping.
         let path = self.drop_in.display();
         format!("patch.crates-io.rayon-core.path='{path}'")
     }
 
-    /// cargo with the patch.
+    /// Returns a cargo command with the patch.
     pub(super) fn patched_cargo(&self) -> Command {
         let mut cargo = cargo();
         cargo.arg("--config").arg(self.patch());
         cargo
     }
 
-    /// cargo for this project, as it is.
+    /// Returns a cargo command without the patch.
     pub(super) fn plain_cargo(&self) -> Command {
         cargo()
     }
 
-    /// The target folder of builds for this command: the project's own stays as it is.
+    /// Returns the target folder of these builds. The project's own is not touched.
     pub(super) fn build_folder(&self) -> PathBuf {
         self.folder.join("build")
     }
 
-    /// Finds out which rayon-core the project has, and whether the drop-in takes its place. Brings
-    /// the lock file up to date if it names a rayon-core that is too old.
+    /// Finds the project's rayon-core, and checks that the drop-in replaces it. Updates the lock
+    /// file if its rayon-core is too old for that.
     pub(super) fn examine(&self, lock: &LockFile) -> Result<Tree, Error> {
         let plain = self.metadata(self.plain_cargo(), &self.features)?;
         let original = self.original(&plain)?;
@@ -142,11 +142,11 @@ impl Project {
         })
     }
 
-    /// The one rayon-core of the project.
+    /// Returns the project's only rayon-core.
     fn original(&self, metadata: &Value) -> Result<Found, Error> {
         match &rayon_cores(metadata)[..] {
             [one] if one.source.is_none() => Err(Error::Check(format!(
-                "this project already replaces rayon-core, by {}: take that replacement out to try \
+                "this project already replaces rayon-core, by {}: remove that replacement to try \
                  the drop-in",
                 one.manifest.display()
             ))),
@@ -156,13 +156,13 @@ impl Project {
         }
     }
 
-    /// Says why there is no rayon-core: none at all, or only with features that are off.
+    /// Explains why there is no rayon-core: none at all, or only with a feature that is off.
     fn no_rayon(&self) -> String {
         let all = self.metadata(self.plain_cargo(), &["--all-features".into()]);
         match all.map(|metadata| !rayon_cores(&metadata).is_empty()) {
             Ok(true) => {
-                "rayon is in the tree of this project only with a feature that is off: pass the \
-                         feature on, for example --features rayon"
+                "rayon is in the tree of this project only with a feature that is off: enable it, \
+                 for example with --features rayon"
                     .to_owned()
             }
             _ => {
@@ -173,8 +173,8 @@ impl Project {
         }
     }
 
-    /// Updates rayon-core in the lock file that the session restores, and what the drop-in depends
-    /// on if that is too old as well.
+    /// Updates rayon-core in the lock file of the session, and the drop-in's dependencies if they
+    /// are too old as well.
     fn update(&self, original: &Found) -> Result<(), Error> {
         eprintln!(
             "the lock file has rayon-core {}, the drop-in is {}: updating a copy of the lock file",
@@ -195,7 +195,7 @@ impl Project {
             return Ok(());
         }
         for package in DEPENDENCIES {
-            // A project that has none gets the newest one anyway.
+            // This fails if the project does not have the package; it then gets the newest version.
             if run(&mut update(self.plain_cargo(), package)).is_ok() {
                 eprintln!("{package} is updated in the copy too");
             }
@@ -217,12 +217,12 @@ impl Project {
     }
 }
 
-/// cargo, as the one that started this process has it.
+/// Returns a command for the cargo that started this process, or the one in `PATH`.
 fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The options `with_value` and the `flags` that are among cargo's arguments, before any `--`.
+/// Returns the options `with_value` and the `flags` among cargo's arguments, up to a `--`.
 fn picked(arguments: &[OsString], with_value: &[&str], flags: &[&str]) -> Vec<OsString> {
     let mut picked = Vec::new();
     let mut rest = arguments.iter().take_while(|argument| *argument != "--");
@@ -239,7 +239,7 @@ fn picked(arguments: &[OsString], with_value: &[&str], flags: &[&str]) -> Vec<Os
     picked
 }
 
-/// Runs cargo and reads what it prints. An error has cargo's own words.
+/// Runs cargo and parses its output. An error quotes cargo's message.
 fn json_of(command: &mut Command) -> Result<Value, Error> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| Error::System(format!("cannot run cargo: {error}")))?;
@@ -251,22 +251,22 @@ fn json_of(command: &mut Command) -> Result<Value, Error> {
         .map_err(|error| Error::System(format!("cargo metadata printed no JSON: {error}")))
 }
 
-/// cargo's words, and what they mean for the drop-in.
+/// Quotes cargo's message and adds what it means for the drop-in.
 fn explained(said: &str) -> String {
     let why = if said.contains("links to the native library `rayon-core`") {
         "\ntwo versions of rayon-core are in the tree, and only one can be replaced: `cargo tree \
-         -i rayon-core` shows who wants which"
+         -i rayon-core` shows which package requires which"
     } else if said.contains("rust-version") || said.contains("requires rustc") {
         "\nthe drop-in needs the Rust version that is named above"
     } else if said.contains("--offline") || said.contains("offline") {
-        "\nthe drop-in needs libc and crossbeam-utils: run it once with a network, or `cargo fetch`"
+        "\nthe drop-in needs libc and crossbeam-utils: run once with a network, or `cargo fetch`"
     } else {
         ""
     };
     format!("cargo says:\n{said}{why}")
 }
 
-/// Runs cargo to its end with its messages on standard error.
+/// Runs cargo to its end and prints its messages to standard error.
 fn run(command: &mut Command) -> Result<(), Error> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| Error::System(format!("cannot run cargo: {error}")))?;
@@ -278,7 +278,7 @@ fn run(command: &mut Command) -> Result<(), Error> {
     Err(Error::System(explained(said.trim())))
 }
 
-/// The packages named rayon-core that the resolved tree uses.
+/// Returns the packages named rayon-core in the resolved tree.
 fn rayon_cores(metadata: &Value) -> Vec<Found> {
     let nodes = list(&metadata["resolve"]["nodes"]);
     let resolved: Vec<&str> = nodes
@@ -303,7 +303,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The packages that depend on a package, with what they ask for.
+/// Returns the packages that depend on package `id`, with the rayon-core version they require.
 fn dependents(metadata: &Value, id: &str) -> Vec<String> {
     let uses = |node: &&Value| list(&node["deps"]).iter().any(|dep| dep["pkg"] == *id);
     let nodes = list(&metadata["resolve"]["nodes"]).iter().filter(uses);

@@ -1,4 +1,4 @@
-//! The drop-in's sources: carried in the program, unpacked below a project's target folder.
+//! The drop-in's sources: embedded in the program, unpacked below a project's target folder.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Every file of the drop-in by its path, with `/` between the parts.
+/// Path, separated by `/`, and content of every file of the drop-in.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// The version of rayon-core that the drop-in stands for.
+/// Returns the version of rayon-core that the drop-in implements.
 pub(super) fn version() -> &'static str {
     let manifest = FILES
         .iter()
@@ -19,10 +19,11 @@ pub(super) fn version() -> &'static str {
     version.next().map_or("", |text| text.trim_matches('"'))
 }
 
-/// Unpacks the sources into a subfolder of `folder` that is named after their content, unless a
-/// whole copy is already there. Returns the folder of the crate `rayon-core`.
+/// Unpacks the sources into a subfolder of `folder` that is named after their hash. Returns the
+/// folder of the crate `rayon-core`.
 ///
-/// Files that are up to date are not written again, so that cargo does not rebuild them.
+/// Files that exist with the right length are not written again, so that cargo does not rebuild
+/// them.
 pub(super) fn unpack(folder: &Path) -> Result<PathBuf, Error> {
     let mut hasher = DefaultHasher::new();
     FILES.hash(&mut hasher);

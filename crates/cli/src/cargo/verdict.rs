@@ -1,4 +1,4 @@
-//! What a comparison found: outputs, exit codes, times and memory of both programs.
+//! Findings of a comparison: outputs, exit codes, times and memory of both programs.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::child::Usage;
 use crate::error::Error;
 use crate::render::units::{bytes, digits, several, time};
 
-/// A run's standard output: as it was, and as a set of lines in any order.
+/// Hashes of a run's standard output: of the whole, and of its lines in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Printed {
     whole: u64,
@@ -51,7 +51,7 @@ impl Printed {
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) variant: Variant,
-    /// What rayon was told; `None` if nothing.
+    /// Value of `RAYON_NUM_THREADS`; `None` if the comparison did not set it.
     pub(super) threads: Option<usize>,
     pub(super) runs: Vec<Usage>,
     pub(super) printed: BTreeSet<Printed>,
@@ -74,7 +74,7 @@ impl Series {
     }
 }
 
-/// What is compared.
+/// A quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     Wall,
@@ -115,15 +115,15 @@ impl Measure {
 pub(super) enum Agreement {
     /// Every run printed the same.
     Same,
-    /// The same lines in an order that changes from run to run.
+    /// Every run printed the same lines, in an order that varies.
     SameLines,
-    /// With rayon alone the output changes from run to run.
+    /// The output changes from run to run with rayon alone.
     Unstable,
     /// The outputs differ.
     Different,
 }
 
-/// Everything that a comparison has found so far.
+/// Everything that a comparison found.
 #[derive(Clone, Debug)]
 pub(super) struct Findings {
     pub(super) program: String,
@@ -136,7 +136,7 @@ pub(super) struct Findings {
     pub(super) interrupted: bool,
 }
 
-/// The medians of both, and their ratio in each round.
+/// Medians of both programs, and a summary of their ratios in each round.
 struct Ratio {
     threads: Option<usize>,
     measure: Measure,
@@ -206,7 +206,7 @@ impl Findings {
         ratios
     }
 
-    /// What the outputs say, in words.
+    /// Describes how far the outputs agree.
     fn output_text(&self) -> String {
         let runs = several(self.runs(), "run");
         match self.agreement() {
@@ -233,7 +233,7 @@ impl Findings {
         }
     }
 
-    /// The whole comparison, for people.
+    /// Returns the comparison as text.
     pub(super) fn text(&self) -> String {
         let stopped = if self.interrupted {
             "interrupted: these are the results until then\n"
@@ -273,7 +273,7 @@ impl Findings {
         format!("{stopped}{}", table.render(Style::Plain))
     }
 
-    /// The verdict in sentences, for the end of the text and for the page.
+    /// Returns the verdicts as sentences, for the page.
     pub(super) fn verdicts(&self) -> Vec<String> {
         let mut sentences = vec![
             format!("Standard output: {}.", self.output_text()),
@@ -292,7 +292,7 @@ impl Findings {
         sentences
     }
 
-    /// The whole comparison, for programs.
+    /// Returns the comparison as JSON.
     pub(super) fn document(&self) -> Value {
         let series = self.series.iter().map(|series| {
             json!({
@@ -325,7 +325,7 @@ impl Findings {
         })
     }
 
-    /// The wall and processor times as results, for the page.
+    /// Returns wall and processor times as results, for the page.
     pub(super) fn results(&self, machine: report::Machine) -> Results {
         let title = format!("{}: rayon and Locksley", self.program);
         let mut results = Results::new(title, machine);

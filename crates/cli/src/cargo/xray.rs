@@ -1,11 +1,11 @@
-//! `cargo locksley xray`: where the time of a program goes, and what more processors would do for
-//! it.
+//! `cargo locksley xray`: shows where the time of a program goes, and predicts it for more
+//! processors.
 //!
 //! The program runs on the drop-in several times: timed with 1, 2 and as many threads as there are
 //! processors; once with a timeline (`LOCKSLEY_TRACE`); once with one thread while its forks and
 //! joins are recorded (`LOCKSLEY_RECORD`, `LOCKSLEY_PROFILE`). The simulator then runs the
-//! recording on 1 to 128 processors. What the program does outside of the pool is the difference
-//! between its wall time with one thread and the recorded work; it is added to every prediction.
+//! recording on 1 to 128 processors. The time that the program spends outside of the pool is its
+//! wall time with one thread minus the recorded work; it is added to every prediction.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,24 +32,24 @@ use crate::render::output::{Output, Session};
 use crate::render::timeline;
 use crate::render::units::{several, time};
 
-/// The numbers of processors that the forecast is made for.
+/// Numbers of processors for which the forecast is made.
 const FORECAST: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// How long an attempt to steal and a fence take in the forecast, and a step of a recording that
-/// does not say it: the defaults of `locksley replay`.
+/// Durations in the forecast of an attempt to steal, of a fence, and of a step in a recording that
+/// does not state it. These are the defaults of `locksley replay`.
 const STEAL: Duration = Duration::from_nanos(200);
 const FENCE: Duration = Duration::from_nanos(10);
 const UNIT: Duration = Duration::from_nanos(200);
 
-/// Steps of a recording that is simulated: enough for two digits on 128 processors.
+/// Number of steps to which a recording is coarsened: enough for two digits on 128 processors.
 const STEPS: u64 = 1_000_000;
 
-/// A further processor is worth it if it makes the program faster by this share.
+/// The forecast recommends the fewest processors whose time is within this factor of the best.
 const WORTH: f64 = 1.1;
 
-/// Runs the program on Locksley and shows what each thread did when, who took work from whom, work
-/// and span, and a forecast for up to 128 processors. Writes xray.json, .csv, .txt and .html, and
-/// the files of the runs beside them.
+/// Runs the program on Locksley and shows what each thread did when, which thread stole from which,
+/// work and span, and a forecast for up to 128 processors. Writes xray.json, .csv, .txt and .html,
+/// and the files of the runs beside them.
 #[derive(Args, Debug)]
 pub(super) struct Xray {
     /// Timed runs for each number of threads.
@@ -60,7 +60,7 @@ pub(super) struct Xray {
         value_parser = clap::value_parser!(u32).range(1..=100_000),
     )]
     rounds: u32,
-    /// Numbers of threads that are measured [default: 1, 2 and one per processor].
+    /// Numbers of threads to measure [default: 1, 2 and one per processor].
     #[arg(long, value_name = "LIST", value_parser = ranges::workers)]
     threads: Option<Numbers>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ impl Timed {
     }
 }
 
-/// Work and span as the drop-in's profile has them, in seconds.
+/// Work and span from the drop-in's profile, in seconds.
 #[derive(Debug, PartialEq)]
 struct Profiled {
     work: f64,
@@ -89,7 +89,7 @@ struct Profiled {
 }
 
 impl Profiled {
-    /// Reads the file of `LOCKSLEY_PROFILE`; `None` if there is none that can be read.
+    /// Reads the file that `LOCKSLEY_PROFILE` names. Returns `None` if it is missing or malformed.
     fn read(path: &Path) -> Option<Profiled> {
         Profiled::parse(&std::fs::read_to_string(path).ok()?)
     }
@@ -105,7 +105,7 @@ impl Profiled {
     }
 }
 
-/// One run of the command.
+/// The program and the context in which the command runs it.
 struct Examination<'a> {
     program: PathBuf,
     name: String,
@@ -185,19 +185,20 @@ impl Examination<'_> {
         let last: Vec<&str> = said.lines().rev().take(5).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         Err(Error::Check(format!(
-            "{} ended with {}, and said:\n{}",
+            "{} ended with {}, and printed:\n{}",
             self.name,
             usage.end,
             last.join("\n")
         )))
     }
 
-    /// Where the drop-in writes a file of this kind. One of an earlier run is removed.
+    /// Returns the absolute path of a file that the drop-in is to write. Removes that of an earlier
+    /// run.
     fn file(&self, name: &str) -> Result<PathBuf, Error> {
         let folder = &self.output.folder;
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::file("create the folder", folder, &error))?;
-        // The program may change its folder before it ends.
+        // Absolute, since the program may change its working directory.
         let path = folder.canonicalize().unwrap_or(folder.clone()).join(name);
         let _ = std::fs::remove_file(&path);
         Ok(path)
@@ -207,13 +208,13 @@ impl Examination<'_> {
         self.session.results().notes.push(note);
     }
 
-    /// A run with a timeline.
+    /// Runs the program with a timeline and adds it to the results.
     fn timeline(&self, threads: usize) -> Result<(), Error> {
         let file = self.file("xray.perfetto.json")?;
         let _progress = Progress::doing(&format!("tracing {}", self.name), 1);
         self.once(threads, &[("LOCKSLEY_TRACE", &file)])?;
         let Ok(trace) = std::fs::read_to_string(&file) else {
-            self.note("There is no timeline: the program has ended without using a pool.".into());
+            self.note("There is no timeline: the program ended without using a pool.".into());
             return Ok(());
         };
         let trace = Trace::from_json(&trace)
@@ -234,7 +235,7 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// A run whose forks and joins are recorded, and what the simulator makes of it.
+    /// Records the forks and joins of a run, and adds the profile and the forecast to the results.
     fn record(&self, timed: &[Timed]) -> Result<(), Error> {
         let recording = self.file("xray.recording.json")?;
         let profile = self.file("xray.profile.json")?;
@@ -243,7 +244,7 @@ impl Examination<'_> {
         let environment = [
             ("LOCKSLEY_RECORD", recording.as_path()),
             ("LOCKSLEY_PROFILE", profile.as_path()),
-            // rayon's iterators split their work for the number of threads that they are told.
+            // rayon's iterators split their work according to the number of threads.
             ("LOCKSLEY_REPRODUCIBLE", Path::new(&most)),
         ];
         self.once(1, &environment)?;
@@ -255,7 +256,10 @@ impl Examination<'_> {
         let Loaded { graph, .. } = recorder::read(&recording)?;
         let parse = |graph: &str| {
             Graph::parse(graph).map_err(|error| {
-                Error::System(format!("{} is no recording: {error}", recording.display()))
+                Error::System(format!(
+                    "{} is not a recording: {error}",
+                    recording.display()
+                ))
             })
         };
         let parsed = parse(&graph)?;
@@ -267,8 +271,8 @@ impl Examination<'_> {
             span: size.span as f64 * unit,
             burdened_span: 0.0,
         });
-        // A strand has one step at least, however short it is. The profile knows how long all of
-        // them took, without what recording added.
+        // A strand has at least one step, however short it is. So the length of a step is taken
+        // from the profile, whose work excludes the cost of recording.
         let unit = (measured.work / graph.size().work.max(1) as f64).max(1e-9);
         let alone = timed.iter().find(|timed| timed.threads == 1);
         let alone = alone.map_or(measured.work, |timed| timed.median(|run| run.seconds));
@@ -277,7 +281,7 @@ impl Examination<'_> {
         self.forecast(&mut graph, unit, outside, timed)
     }
 
-    /// Work and span of the whole program: what is outside of the pool is on every path.
+    /// Adds work and span of the whole program. Time outside of the pool is on every path.
     fn profile(&self, timed: &[Timed], measured: &Profiled, outside: f64) {
         let [work, span, burdened] =
             [measured.work, measured.span, measured.burdened_span].map(|time| time + outside);
@@ -293,7 +297,7 @@ impl Examination<'_> {
         }
         self.session.results().profiles.push(profile);
         self.note(format!(
-            "With one thread {} of {} are spent outside of the pool, where no thread helps.",
+            "With one thread, {} of {} are spent outside of the pool, where threads do not help.",
             time(outside),
             time(work)
         ));
@@ -335,7 +339,7 @@ impl Examination<'_> {
     }
 }
 
-/// The number of processors beyond which the forecast gains little.
+/// Returns a note on the number of processors beyond which the forecast gains little.
 fn enough(points: &[ReplayPoint]) -> Option<String> {
     let best = points
         .iter()
@@ -351,7 +355,7 @@ fn enough(points: &[ReplayPoint]) -> Option<String> {
     ))
 }
 
-/// What fewer threads would save in processor time, as measured.
+/// Returns notes on the processor time that fewer threads saved, as measured.
 fn advice(timed: &[Timed]) -> Vec<String> {
     let Some(most) = timed.last() else {
         return Vec::new();
@@ -377,13 +381,13 @@ fn advice(timed: &[Timed]) -> Vec<String> {
         .collect()
 }
 
-/// `save 12%` or, if the share is negative, `cost another 12%`.
+/// Returns `save 12%` or, if the percentage is negative, `cost another 12%`.
 fn share(percent: f64, more: &str, less: &str, unit: &str) -> String {
     let word = if percent >= 0.0 { more } else { less };
     format!("{word} {:.0}{unit}", percent.abs())
 }
 
-/// The whole examination, for people.
+/// Returns the results as text.
 fn text(results: &Results) -> String {
     let mut text = String::new();
     if results.interrupted {

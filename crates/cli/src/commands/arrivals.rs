@@ -11,23 +11,23 @@ use crate::error::Error;
 use crate::render::output::Output;
 use crate::render::units::{count, digits};
 
-/// How it begins on the command line.
+/// Name of the system on the command line.
 pub(super) const NAME: &str = "arrivals";
 
-/// What may stand behind the name.
+/// Syntax, with all parameters.
 const FORM: &str = "arrivals:load=0.8,generators=N,service=1000,steal=100,items=100000";
 
-/// Schedulers for open systems, where none are named.
+/// Default schedulers for open systems.
 pub(super) const STRATEGIES: &str =
     "greedy,lock-free,steal-half,steal-half:probabilistic,sending,dealing";
 
-/// What the columns mean.
+/// Explanation of the columns.
 const LEGEND: &str = "  \
-  wait       how long an item waits before a processor begins it, over the mean time it then takes
-  backlog    items that wait, on average, in each quarter of the time: one that grows is not stable
-  greedy     no real scheduler: one queue for all, a bound for the others";
+  wait       time from an item's arrival until a processor begins it, over the mean service time
+  backlog    mean number of waiting items in each quarter of the time; unstable if it grows
+  greedy     not a real scheduler: one queue for all processors, a bound for the others";
 
-/// Sets what `load=0.9,generators=1` says.
+/// Applies the parameters in `text`, such as `arrivals:load=0.9,generators=1`.
 fn with(mut arrivals: Arrivals, text: &str) -> Result<Arrivals, Error> {
     let rest = text.strip_prefix(NAME).unwrap_or_default();
     let rest = rest.strip_prefix(':').unwrap_or(rest);
@@ -48,7 +48,7 @@ fn with(mut arrivals: Arrivals, text: &str) -> Result<Arrivals, Error> {
     Ok(arrivals)
 }
 
-/// Simulates an open system under each of some schedulers, and says how long items wait.
+/// Simulates an open system under each of `strategies`, and prints how long items wait.
 pub(super) fn run(
     text: &str,
     output: &Output,

@@ -18,14 +18,14 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "painted bins",
         paper: "Rito, \"Scheduling computations\", problem 3.1 (open there)",
-        meaning: "how many idle processors are given work in a round in which stealing comes \
-                  first: between bounds that are less than one processor apart",
+        meaning: "the number of idle processors that are given work in a round in which stealing \
+                  comes first, between bounds that are less than one processor apart",
     },
     Meaning {
         name: "gains of sharing",
         paper: "Rito, \"Scheduling computations\", lemmas 5.10 to 5.12",
-        meaning: "busy processors that give tasks to idle ones get more to work in a round than \
-                  stealing does, by at least this factor",
+        meaning: "if busy processors give tasks away, more idle ones get work in a round than \
+                  with stealing, by at least this factor",
     },
     Meaning {
         name: "stability of sharing",
@@ -41,8 +41,8 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "sharing over many rounds",
         paper: "Rito, \"Scheduling computations\", section 5.4 (future work there)",
-        meaning: "all four heuristics, with flags as earlier rounds have left them: from which \
-                  share of idle processors on queues stop growing, and how soon all are busy",
+        meaning: "all four heuristics, with the flags that earlier rounds left: the share of idle \
+                  processors from which queues stop growing, and the time until all are busy",
     },
     Meaning {
         name: "greedy schedules",
@@ -53,7 +53,7 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "heterogeneous speeds",
         paper: "Danjean, lecture \"Work Stealing\", bound with Pi_ave (Bender and Rabin)",
-        meaning: "the same bound for processors of different speeds, if the fastest work first",
+        meaning: "the same bound for processors of different speeds, if the fastest are used first",
     },
     Meaning {
         name: "run time of stealing",
@@ -78,7 +78,8 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "one generator",
         paper: "Rito, \"Scheduling computations\", section 5.3 (onset)",
-        meaning: "where one processor makes all tasks, sharing gets all others to work no later",
+        meaning: "where one processor makes all tasks, sharing gets the others to work no later \
+                  than stealing does",
     },
     Meaning {
         name: "run time on changing machines",
@@ -106,7 +107,7 @@ const MEANINGS: [Meaning; 24] = [
         name: "arrivals at a rate",
         paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", section 1.2 \
                 (Berenbrink et al.); Rito, section 2.4.4 (Eager et al.)",
-        meaning: "where items arrive for ever: how long they wait, and whether their number stays \
+        meaning: "where items keep arriving: how long they wait, and whether their number stays \
                   bounded",
     },
     Meaning {
@@ -127,7 +128,7 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "work dealing: memory",
         paper: "Hendler and Shavit, \"Work Dealing\", theorem 2",
-        meaning: "the buffers between processors take no more memory than this, and never run out",
+        meaning: "the buffers between processors take at most this much memory, and never run out",
     },
     Meaning {
         name: "work dealing: run time",
@@ -141,12 +142,12 @@ const MEANINGS: [Meaning; 24] = [
     },
 ];
 
-/// The meaning of a claim, by its name.
+/// Returns the meaning of a claim, by its name.
 pub(crate) fn meaning(name: &str) -> Option<&'static Meaning> {
     MEANINGS.iter().find(|meaning| meaning.name == name)
 }
 
-/// What a finding says, in words: prediction, measurement, verdict.
+/// Describes a finding in words: prediction, measurement, verdict.
 pub(crate) fn sentence(finding: &Finding) -> String {
     let predicted = match finding.predicted.split_once(' ') {
         Some((">=", bound)) => format!("at least {bound}"),
@@ -157,12 +158,13 @@ pub(crate) fn sentence(finding: &Finding) -> String {
     let verdict = match (finding.holds, is_short(finding)) {
         (false, _) => "FAILS",
         (true, false) => "holds",
-        (true, true) => "holds: the rest is within the error of the sample",
+        (true, true) => "holds within the sampling error",
     };
     format!("predicted {predicted}, measured {measured}: {verdict}")
 }
 
-/// Returns `true` if the measured mean is on the wrong side of a bound, by chance.
+/// Returns `true` if the measured mean is on the wrong side of the predicted bound. If the finding
+/// holds all the same, the difference is within the sampling error.
 fn is_short(finding: &Finding) -> bool {
     let number = |text: &str| {
         text.split(' ')
@@ -227,8 +229,7 @@ mod tests {
         (finding.predicted, finding.measured) = (">= 0.2592".into(), "0.2525 +- 0.0069".into());
         assert_eq!(
             sentence(&finding),
-            "predicted at least 0.2592, measured 0.2525 +- 0.0069: holds: the rest is within the \
-             error of the sample"
+            "predicted at least 0.2592, measured 0.2525 +- 0.0069: holds within the sampling error"
         );
         finding.predicted = "<= 1.0".into();
         assert!(

@@ -1,4 +1,4 @@
-//! `locksley compare`: strategies and rivals side by side.
+//! `locksley compare`: compares strategies, other runtimes and serial code.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,9 +21,9 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley compare heat --full --rounds 31 --out heat-31
   locksley compare fib --json | jq '.results.comparisons[0].rows[].samples'";
 
-/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an
-/// order that is shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and
-/// .html.
+/// Compares strategies, other runtimes and serial code. In every round each of them gives one
+/// sample, in an order that is shuffled for each round, so that noise affects all alike. Writes
+/// compare.json, .csv, .txt and .html.
 #[derive(Args)]
 pub(crate) struct Compare {
     /// Workloads, with parameters or without: fib, queens:n=11, sort:n=1000,merge=parallel.
@@ -35,10 +35,10 @@ pub(crate) struct Compare {
     /// Numbers of workers: 4, 1:8, 1:8:2, or 1,2,4 [default: one per processor].
     #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
     workers: Option<Numbers>,
-    /// Other runtimes, separated by commas: serial, rayon, chili, all, none.
+    /// What to compare with, separated by commas: serial, rayon, chili, all, none.
     #[arg(long, value_name = "LIST", default_value = "all")]
     rivals: String,
-    /// Samples of each.
+    /// Samples of each contender.
     #[arg(
         long,
         value_name = "N",
@@ -46,13 +46,13 @@ pub(crate) struct Compare {
         value_parser = clap::value_parser!(u32).range(1..=100_000),
     )]
     rounds: u32,
-    /// Stop after so long for each workload, when the round is complete: 30s.
+    /// Time limit for each workload, such as 30s; the last round is completed.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     limit: Option<Duration>,
-    /// Larger workloads: a second or a few on one thread.
+    /// Larger workloads, which take a second or a few on one thread.
     #[arg(long)]
     full: bool,
-    /// Where the shuffling of the rounds starts [default: from the clock].
+    /// Seed for shuffling the rounds [default: from the clock].
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -85,7 +85,7 @@ impl Compare {
     }
 }
 
-/// Keeps what was measured before something went wrong.
+/// Writes what was measured before `error`, and returns the error.
 fn give_up(session: Session, error: Error) -> Error {
     {
         let mut results = session.results();
@@ -97,12 +97,12 @@ fn give_up(session: Session, error: Error) -> Error {
             return error;
         }
     }
-    // The first error says more than one to write.
+    // The first error matters more than one of writing.
     let _ = session.finish();
     error
 }
 
-/// Measures one workload, and says what came out.
+/// Measures one workload and prints the table.
 pub(crate) fn measure(
     output: &Output,
     session: &Session,

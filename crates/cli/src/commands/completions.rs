@@ -1,4 +1,4 @@
-//! `locksley completions`: scripts for shells.
+//! `locksley completions`: prints completion scripts for shells.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -12,10 +12,10 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley completions fish > ~/.config/fish/completions/locksley.fish
   locksley completions zsh > ~/.zfunc/_locksley";
 
-/// See the command's description in `cli`.
+/// Arguments of `locksley completions`, which is described in `cli`.
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// The shell.
+    /// Shell to print the script for.
     shell: Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `locksley experiment`: experiments of the papers, made again.
+//! `locksley experiment`: repeats experiments of the papers.
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use crate::render::output::{Output, Session};
 use crate::render::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley experiment batch --quick                    a taste, in a quarter of a minute
+  locksley experiment batch --quick                    fewer threads and tasks: 15 seconds
   locksley experiment batch                            4 to 128 threads with 100 tasks each: minutes
   locksley experiment batch --arrival running          tasks that arrive while others run
   locksley experiment batch --threads 2:8 --tasks 50 --rounds 9 --json";
@@ -24,7 +24,7 @@ pub(crate) const EXAMPLES: &str = "  \
 /// Limit of the number of threads.
 const MOST_THREADS: usize = 1024;
 
-/// See the command's description in `cli`.
+/// Arguments of `locksley experiment`, which is described in `cli`.
 #[derive(Args)]
 pub(crate) struct Experiments {
     #[command(subcommand)]
@@ -38,21 +38,21 @@ enum Which {
     Batch(BatchArgs),
 }
 
-/// How tasks arrive.
+/// When tasks arrive.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Arrivals {
     /// All before the start.
     Batch,
     /// While others run.
     Running,
-    /// One after the other.
+    /// Measure both.
     Both,
 }
 
-/// The experiments of the report on work-stealing deques: each of N threads has a deque with K
-/// tasks, evenly heavy or half of them light; a thread with nothing left steals, or not. Counts
-/// steals, and measures the total time and how long a task waits on the average. Writes
-/// experiment.json, .csv, .txt and .html.
+/// The experiments of the report on work-stealing deques. Each of N threads has a deque with K
+/// tasks, evenly heavy or half of them light; a thread without tasks steals, or does not. Counts
+/// steals, and measures the total time and the mean time that a task waits. Writes experiment.json,
+/// .csv, .txt and .html.
 #[derive(Args)]
 struct BatchArgs {
     /// Numbers of threads N: 4, 1:8, 1:8:2, or 4,8,16 [default: 4,8,16,32,64,128; quick: 4,8,16].
@@ -61,7 +61,7 @@ struct BatchArgs {
     /// Tasks for each thread K [default: 100; quick: 50].
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: Option<u32>,
-    /// How often everything is repeated.
+    /// Number of repetitions.
     #[arg(
         long,
         value_name = "N",
@@ -69,7 +69,7 @@ struct BatchArgs {
         value_parser = clap::value_parser!(u32).range(1..=1000),
     )]
     rounds: u32,
-    /// Which Fibonacci number a heavy task computes.
+    /// Index of the Fibonacci number that a heavy task computes.
     #[arg(
         long,
         value_name = "N",
@@ -77,13 +77,13 @@ struct BatchArgs {
         value_parser = clap::value_parser!(u32).range(1..=36),
     )]
     heavy: u32,
-    /// When tasks come.
+    /// When tasks arrive.
     #[arg(long, value_enum, default_value = "batch")]
     arrival: Arrivals,
-    /// Fewer threads and tasks, where these are not given.
+    /// Use fewer threads and tasks by default.
     #[arg(long)]
     quick: bool,
-    /// Which random tasks, and in which order [default: from the clock].
+    /// Seed of the random tasks and of their order [default: from the clock].
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -163,7 +163,7 @@ impl BatchArgs {
     }
 }
 
-/// All experiments of some results.
+/// Formats all experiments of `results`.
 fn text(results: &Results) -> String {
     let mut text = String::new();
     if results.interrupted {
@@ -182,7 +182,8 @@ fn text(results: &Results) -> String {
     text
 }
 
-/// The batches with one load that come in one way; none if there are none.
+/// Returns a table of the batches with one load and one kind of arrival, or `None` if there are
+/// none.
 fn table(experiment: &Experiment, load: Load, arrival: Arrival) -> Option<String> {
     let title = format!(
         "{load} load, {arrival}, {} a thread: medians, and quartiles of the time",

@@ -1,4 +1,4 @@
-//! `locksley list`: all that has a name.
+//! `locksley list`: lists all names that other commands accept.
 
 use locksley::Strategy;
 use locksley_sim::dag::Dag;
@@ -11,11 +11,11 @@ use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley list          names and what they mean
-  locksley list --json   the same for a program, with all parameters";
+  locksley list --json   the same as JSON, with all parameters";
 
 pub(crate) fn list(output: &Output) -> Result<(), Error> {
     let style = output.style;
-    output.say(style.bold("Workloads (as they are by default; --full makes them larger)"));
+    output.say(style.bold("Workloads (with their default sizes; --full makes them larger)"));
     for entry in catalog::all() {
         output.say(format!("  {}", Spec::default_of(entry, Scale::Quick)));
         output.say(format!("      {}", style.faint(entry.about)));
@@ -39,16 +39,16 @@ pub(crate) fn list(output: &Output) -> Result<(), Error> {
     output.document(&document())
 }
 
-/// The pool's strategies, and what is particular about each.
+/// Returns the pool's strategies with a description of each.
 pub(crate) fn strategies() -> Vec<(Strategy, &'static str)> {
     let about = |strategy: &Strategy| match strategy {
-        Strategy::Stealing => "stealing in which the thief pays: the default",
+        Strategy::Stealing => "stealing in which the thief pays for fences: the default",
         Strategy::ChaseLev => "stealing from Chase and Lev's deques",
         Strategy::Abp => "stealing from the bounded deques of Arora, Blumofe and Plaxton",
-        Strategy::SemiPrivate => "stealing of what an owner has made public",
-        Strategy::Flexible(_) => "stealing with a say in whom to rob",
+        Strategy::SemiPrivate => "stealing of tasks that their owner has made public",
+        Strategy::Flexible(_) => "stealing with a configurable choice of victims",
         Strategy::StealHalf(_) => "stealing half of a deque at once (Hendler and Shavit)",
-        Strategy::Sharing(_) => "stealing, and giving to the idle (Rito)",
+        Strategy::Sharing(_) => "stealing, and offering tasks to idle workers (Rito)",
         Strategy::Dealing(_) => "dealing tasks out as they are spawned (Hendler and Shavit)",
         _ => "",
     };

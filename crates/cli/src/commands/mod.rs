@@ -1,4 +1,4 @@
-//! A file for each command.
+//! The commands, a file for each.
 
 mod arrivals;
 mod claims;
@@ -22,7 +22,7 @@ use crate::cli::{Cli, Command};
 use crate::error::Error;
 use crate::render::output::Output;
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub(crate) fn dispatch(cli: Cli) -> Result<(), Error> {
     let output = Output::new(&cli.options);
     match cli.command {

@@ -1,4 +1,4 @@
-//! `locksley profile`: work, span, and speed-ups, possible and measured.
+//! `locksley profile`: measures work and span, and shows possible and measured speed-ups.
 
 use clap::Args;
 use locksley::{Pool, Profile, Strategy};
@@ -23,20 +23,20 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley profile sort:n=200000,merge=parallel     the same with parallel merges
   locksley profile heat --workers 1:4 --strategy steal-half";
 
-/// Numbers of workers with bounds, beside those that are measured.
+/// Numbers of workers for which bounds are shown, beside those that are measured.
 const BOUNDS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Shows work, span and parallelism of a program, the speed-ups that they allow and promise, and
-/// those that are measured. Writes profile.json, .csv, .txt and .html. For a program of your own:
+/// Shows work, span and parallelism of a program, upper and lower bounds of its speed-up, and
+/// measured speed-ups. Writes profile.json, .csv, .txt and .html. For a program of your own, see
 /// `Pool::profile`.
 #[derive(Args)]
 pub(crate) struct ProfileRun {
-    /// The workload, with parameters or without: sort:n=200000, queens:n=10.
+    /// Workload, with parameters or without: sort:n=200000, queens:n=10.
     workload: String,
-    /// The pool's strategy, for what is measured.
+    /// Strategy of the pool for the measurements.
     #[arg(long, default_value = "stealing")]
     strategy: String,
-    /// Numbers of workers that are measured: 4, 1:8, 1,2,4 [default: 1 to one per processor].
+    /// Numbers of workers to measure: 4, 1:8, 1,2,4 [default: 1 to one per processor].
     #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
     workers: Option<Numbers>,
     /// Samples of each measurement.
@@ -59,8 +59,8 @@ impl Visitor for Profiled<'_> {
 
     fn visit<P: Program>(self, mut program: P) -> Result<Profile, Error> {
         recorder::refuse_many_forks(self.0, &mut program)?;
-        // One worker, so that no other shares the caches. A frame of a recorded join is larger than
-        // usual.
+        // One worker, so that no other one shares the caches. Frames of recorded joins need larger
+        // stacks.
         let pool = Pool::builder()
             .workers(1)
             .stack_size(4 * self.0.stack())
@@ -119,7 +119,7 @@ impl ProfileRun {
     }
 }
 
-/// A profile without measured times.
+/// Returns a profile without measured times.
 fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profile {
     let [work, span, burdened] =
         [profile.work, profile.span, profile.burdened_span].map(|time| time.as_secs_f64());
@@ -136,7 +136,7 @@ pub(crate) fn text(results: &Results) -> String {
 fn one(profile: &report::Profile) -> String {
     let mut text = format!(
         "{}\n  work                  {}\n  span                  {}\n  parallelism           {}\n  \
-         burdened parallelism  {}   if whatever is forked goes to another worker\n",
+         burdened parallelism  {}   if every forked task goes to another worker\n",
         profile.heading(),
         time(profile.work),
         time(profile.span),
@@ -166,7 +166,7 @@ fn one(profile: &report::Profile) -> String {
     }
     text += &table.render(Style::Plain);
     text +=
-        "  at most: no scheduler can do better; at least: a greedy one that pays for every steal\n";
+        "  at most: no scheduler does better; at least: a greedy one that pays for every steal\n";
     text + &outside_of_bounds(profile)
 }
 
@@ -183,8 +183,8 @@ fn outside_of_bounds(profile: &report::Profile) -> String {
             ))
         } else if SLACK * seen < profile.at_least(workers) {
             Some(format!(
-                "  {}: less than expected: the bounds do not count what forks cost beside serial \
-                 code,\n  other programs on the machine, and caches and memory that workers \
+                "  {}: less than expected: the bounds do not include the cost of forks against \
+                 serial code,\n  other programs on the machine, and caches and memory that workers \
                  share\n",
                 several(workers, "worker")
             ))

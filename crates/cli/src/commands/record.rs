@@ -1,4 +1,4 @@
-//! `locksley record`: the graph of a real run.
+//! `locksley record`: records the task graph of a real run.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ pub(crate) const EXAMPLES: &str = "  \
 /// reads, and NAME.recording.json, which `locksley replay` reads.
 #[derive(Args)]
 pub(crate) struct Record {
-    /// The workload, with parameters or without: fib:n=20, queens:n=10.
+    /// Workload, with parameters or without: fib:n=20, queens:n=10.
     workload: String,
-    /// How many workers; one measures most exactly.
+    /// Number of workers; one is the most exact.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = ranges::one_worker)]
     workers: usize,
-    /// How long a step of the graph is: 100ns [default: so that there are about five million].
+    /// Duration of a step of the graph, such as 100ns [default: for about five million steps].
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     unit: Option<Duration>,
     /// A larger workload.
@@ -60,7 +60,7 @@ impl Record {
         output.say(format!("  work         {}", time(run.work_seconds)));
         output.say(format!("  parallelism  {}", digits(size.parallelism())));
         output.say(format!(
-            "  recording    added {} to each strand, which replay takes out",
+            "  recording    added {} to each strand, which replay subtracts",
             time(run.overhead_ns * 1e-9)
         ));
         output.say_files(&files);

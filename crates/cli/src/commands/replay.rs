@@ -1,4 +1,4 @@
-//! `locksley replay`: what a recorded run would do elsewhere.
+//! `locksley replay`: predicts the time of a recorded run on other machines.
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,12 +30,12 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16 processors
   locksley replay my-graph.dag.json --steal 1us                 a graph of format locksley-dag/1";
 
-/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts
-/// measured times beside the predictions where this machine has enough processors. Writes
+/// Simulates a recorded run with other numbers of processors, strategies and latencies, and
+/// compares the predictions with measured times where this machine has enough processors. Writes
 /// replay.json, .csv, .txt and .html.
 #[derive(Args)]
 pub(crate) struct Replay {
-    /// A recording (NAME.recording.json, NAME.dag.json), or a workload, which is recorded first.
+    /// Recording (NAME.recording.json, NAME.dag.json), or a workload, which is recorded first.
     #[arg(value_name = "RECORDING|WORKLOAD")]
     what: String,
     /// Numbers of processors: 64, 1:8, or 1,2,64.
@@ -54,20 +54,20 @@ pub(crate) struct Replay {
         default_value = "stealing,semi-private,steal-half,sharing,dealing"
     )]
     strategies: String,
-    /// How long an attempt to steal takes.
+    /// Duration of an attempt to steal.
     #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::duration)]
     steal: Duration,
-    /// How long a fence or a compare-and-swap takes.
+    /// Duration of a fence or a compare-and-swap.
     #[arg(long, value_name = "TIME", default_value = "10ns", value_parser = units::duration)]
     fence: Duration,
     /// Distances between processors, latencies in nanoseconds: flat, sockets:CORES,NS,
     /// cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
-    /// How long a step of the graph is [default: what the file says, or 200ns].
+    /// Duration of a step of the graph [default: that of the file, or 200ns].
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     unit: Option<Duration>,
-    /// Measure nothing.
+    /// Only simulate, do not measure.
     #[arg(long)]
     no_measure: bool,
     /// Samples of each measurement.
@@ -83,22 +83,22 @@ pub(crate) struct Replay {
     full: bool,
 }
 
-/// How long a step of a graph is that does not say so.
+/// Duration of a step of a graph that does not state it.
 const UNIT: Duration = Duration::from_nanos(200);
 
-/// A graph, and what is known of it.
+/// A graph and its origin.
 struct Source {
     graph: Graph,
     program: String,
     spec: Option<Spec>,
     workers: usize,
     unit: Duration,
-    /// How long a strand takes on average, if that is known.
+    /// Mean duration of a strand, if it is known.
     strand: Option<f64>,
 }
 
 impl Source {
-    /// Where strands are so short that recording them changes them.
+    /// Returns a warning if strands are so short that recording distorts them.
     fn caution(&self) -> Option<String> {
         const SHORT: f64 = 300e-9;
         let strand = self.strand.filter(|strand| *strand < SHORT)?;
@@ -139,7 +139,7 @@ impl Replay {
         session.finish().map(drop)
     }
 
-    /// Reads the recording, or makes one.
+    /// Reads the recording, or records the workload.
     fn source(&self, output: &Output) -> Result<Source, Error> {
         let path = Path::new(&self.what);
         let is_file = path
@@ -152,16 +152,16 @@ impl Replay {
             self.record()?
         };
         let graph = Graph::parse(&graph)
-            .map_err(|error| Error::System(format!("{} is no recording: {error}", self.what)))?;
+            .map_err(|error| Error::System(format!("{} is not a recording: {error}", self.what)))?;
         let spec = |run: &Run| Spec::parse(&run.program, Scale::Quick).ok();
         let size = graph.size();
         let unit = self.unit.or(graph.unit()).unwrap_or_else(|| {
-            output.say("note: the file does not say how long a step is: 200 ns; see --unit");
+            output.say("note: the file does not state the length of a step: 200 ns; see --unit");
             UNIT
         });
         if graph.unordered() > 0 {
             output.say(format!(
-                "note: not in the graph, because the recorded run did not wait for it: {}",
+                "note: missing from the graph, because the recorded run did not wait for it: {}",
                 several(graph.unordered() as usize, "task")
             ));
         }
@@ -230,7 +230,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Measures what this machine has the processors for.
+    /// Measures the numbers of processors that this machine has.
     fn measure(
         &self,
         spec: &Spec,
@@ -265,7 +265,7 @@ impl Replay {
     }
 }
 
-/// How long things take on the simulated machine.
+/// Durations on the simulated machine.
 pub(crate) struct Latencies {
     /// A step of the graph.
     pub(crate) unit: Duration,
@@ -276,7 +276,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// A flat machine on which these things take so many steps of the graph.
+    /// Returns a flat machine with these durations, in steps of the graph.
     pub(crate) fn setup(&self, strategy: &Strategy, processors: usize) -> Setup {
         let unit = self.unit.as_secs_f64();
         let ticks = |time: Duration| (time.as_secs_f64() / unit).round() as u32;
@@ -297,8 +297,9 @@ impl Latencies {
     }
 }
 
-/// The scheduler of the simulator that treats forks and joins as a strategy of the pool does. The
-/// pool takes the forks of joins one at a time, and deals them on request.
+/// Returns the scheduler of the simulator that treats forks and joins as a strategy of the pool
+/// does. In the pool, thieves take forked jobs one at a time, also under steal-half, and under
+/// dealing on request.
 fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
     match *strategy {
         Strategy::SemiPrivate | Strategy::Dealing(_) => locksley_sim::Strategy::SemiPrivate,
@@ -312,7 +313,7 @@ fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
     }
 }
 
-/// Predictions and measurements, for a person.
+/// Formats predictions and measurements as tables.
 pub(crate) fn table(results: &Results) -> String {
     let mut text = String::new();
     for replay in &results.replays {

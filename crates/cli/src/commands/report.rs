@@ -1,4 +1,4 @@
-//! `locksley report`: one page of all results in a folder.
+//! `locksley report`: makes one page of all results in a folder.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley report locksley-out            makes locksley-out/report.html, which needs no network
-  locksley report heat-31/compare.json    of one file
+  locksley report heat-31/compare.json    the same for one file
   locksley report results --out site      makes site/report.html";
 
-/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that
+/// Reads all results in a folder, or one file of results, and writes a page, report.html, to that
 /// folder unless --out names another.
 #[derive(Args)]
 pub(crate) struct Report {
-    /// A folder that commands wrote to, or a file of results.
+    /// Folder that commands wrote to, or a file of results.
     #[arg(value_name = "DIR")]
     from: PathBuf,
 }
@@ -26,7 +26,7 @@ impl Report {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let mut results = locksley_report::read(&self.from)?;
         if results.command.lines().count() > 1 {
-            // Not that of one of them.
+            // The title of one of several results would be misleading.
             results.title = "Everything that was measured".into();
         }
         let beside = if self.from.is_dir() {

@@ -1,4 +1,4 @@
-//! `locksley run`: one run, checked, with what the workers did.
+//! `locksley run`: runs a workload once, checks its result, and shows what the workers did.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -28,18 +28,18 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley run uts --strategy steal-half --workers 4  another strategy, four workers
   locksley run loop:triangular                        a parallel loop whose item i costs i
   locksley run queens --trace queens.json             and a timeline for ui.perfetto.dev
-  locksley run sort --full --json                     for a program";
+  locksley run sort --full --json                     as JSON";
 
-/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the
-/// workers did. Writes no file but that of --trace.
+/// Runs a workload once in a pool, compares the result with that of the serial program, and shows
+/// what the workers did. Writes only the file of --trace.
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The workload, with parameters or without: fib, queens:n=11.
+    /// Workload, with parameters or without: fib, queens:n=11.
     workload: String,
-    /// The pool's strategy.
+    /// Strategy of the pool.
     #[arg(long, default_value = "stealing")]
     strategy: String,
-    /// How many workers [default: one per processor].
+    /// Number of workers [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
     /// Write a timeline to this file, for ui.perfetto.dev.
@@ -48,15 +48,15 @@ pub(crate) struct Run {
     /// Print all counters of each worker.
     #[arg(long)]
     stats: bool,
-    /// A larger workload: a second or a few on one thread.
+    /// A larger workload, which takes a second or a few on one thread.
     #[arg(long)]
     full: bool,
 }
 
-/// How many entries of a trace a worker keeps.
+/// Number of trace entries that each worker keeps.
 const ENTRIES: usize = 1 << 18;
 
-/// A run whose result was right.
+/// Outcome of a run whose result was right.
 struct Outcome {
     answer: Answer,
     elapsed: Duration,
@@ -144,7 +144,7 @@ impl Run {
         let (style, stats) = (output.style, &outcome.stats);
         let elapsed = time(outcome.elapsed.as_secs_f64());
         output.say(format!("  time    {}", style.bold(&elapsed)));
-        let right = style.good("as the serial program says");
+        let right = style.good("as in the serial program");
         output.say(format!("  result  {}, {right}", outcome.answer.text));
         output.say(format!("  moved   {}", moved(&stats.total())));
         if self.stats {
@@ -153,7 +153,7 @@ impl Run {
     }
 }
 
-/// How tasks went from worker to worker.
+/// Describes how tasks moved between workers.
 fn moved(total: &WorkerStats) -> String {
     let ways = [
         (total.steals, "stolen"),
@@ -173,7 +173,7 @@ fn moved(total: &WorkerStats) -> String {
     format!("tasks: {} (attempts to steal: {attempts})", ways.join(", "))
 }
 
-/// The counters, for programs.
+/// Returns the counters as JSON.
 pub(crate) fn stats(stats: &Stats) -> Value {
     let workers: Vec<Value> = stats.workers().iter().map(counts).collect();
     json!({

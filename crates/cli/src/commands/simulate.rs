@@ -1,4 +1,4 @@
-//! `locksley simulate`: the front end of the simulator.
+//! `locksley simulate`: runs the simulator.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,17 +34,17 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate file:locksley-out/queens.dag.json          a recorded run (`locksley record`)
   locksley simulate theory                                     the same as `locksley theory`";
 
-/// Schedulers, where none are named.
+/// Default schedulers.
 const STRATEGIES: &str = "greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing";
 
 /// Simulates a computation under schedulers, on machines of any size. Writes simulate.json; with
 /// --sample also the loads over time, with --trace a timeline.
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley
-    /// list`); or arrivals:load=0.8, items that arrive at a rate.
+    /// Computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley
+    /// list`); or arrivals:load=0.8 for items that arrive at a rate.
     computation: String,
-    /// Schedulers, separated by commas; all stands for one of each kind [default:
+    /// Schedulers, separated by commas; `all` stands for one of each kind [default:
     /// greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing].
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
@@ -57,8 +57,8 @@ pub(crate) struct Simulate {
         value_parser = ranges::processors,
     )]
     processors: Numbers,
-    /// What things cost, in ticks: node, steal, cas, fence, donation, probe, fork, expose, barrier,
-    /// interrupt, miss.
+    /// Costs of operations, in ticks: node, steal, cas, fence, donation, probe, fork, expose,
+    /// barrier, interrupt, miss.
     #[arg(
         long,
         value_name = "NAME=TICKS,..",
@@ -73,7 +73,7 @@ pub(crate) struct Simulate {
     /// Speeds of the processors, 1 being nominal: 1,0.5 makes every second one half as fast.
     #[arg(long, value_name = "LIST", default_value = "1", value_parser = machines::speeds)]
     speeds: Pace,
-    /// How many runs of each, with different random numbers.
+    /// Number of runs of each setup, with different random numbers.
     #[arg(
         long,
         value_name = "N",
@@ -84,10 +84,10 @@ pub(crate) struct Simulate {
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many letters a mailbox holds under sharing; 0 for no mailboxes.
+    /// Number of tasks that a mailbox holds under sharing; 0 for no mailboxes.
     #[arg(long, value_name = "N", default_value_t = 0)]
     mailbox: u32,
-    /// Note the loads every so many ticks; 0 for never.
+    /// Number of ticks between samples of the loads; 0 for no samples.
     #[arg(long, value_name = "TICKS", default_value_t = 0)]
     sample: u64,
     /// Write the timeline of the first run of each scheduler, for ui.perfetto.dev.
@@ -105,7 +105,7 @@ impl Visitor for One<'_> {
     }
 }
 
-/// Reports, as they come.
+/// Reports, in the order in which the simulations ended.
 type Reports = Arc<Mutex<Vec<Report>>>;
 
 fn lock(reports: &Reports) -> MutexGuard<'_, Vec<Report>> {
@@ -136,8 +136,8 @@ impl Simulate {
         interrupt::keep(move || {
             let (output, reports, dag) = &kept;
             match write(output, dag, &lock(reports), true) {
-                Ok(file) => format!("what was simulated until now is kept in {file}"),
-                Err(error) => format!("what was simulated is lost: {error}"),
+                Ok(file) => format!("the simulations so far are kept in {file}"),
+                Err(error) => format!("the simulations are lost: {error}"),
             }
         });
         self.sweep(&dag, &setups, &reports)?;
@@ -169,7 +169,7 @@ impl Simulate {
         Ok(setups)
     }
 
-    /// Simulates on all processors of this machine.
+    /// Runs the simulations on all processors of this machine.
     fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Error> {
         let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
@@ -220,7 +220,7 @@ impl Simulate {
     }
 }
 
-/// Reports in the order of their setups: they came as they were done.
+/// Sorts reports, which are in the order in which the simulations ended, by their setups.
 fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
     reports.sort_by_key(|report| {
         setups.iter().position(|setup| {
@@ -231,7 +231,7 @@ fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
     reports
 }
 
-/// A computation, or what was probably meant.
+/// Parses a computation. An error suggests similar names.
 fn computation(text: &str) -> Result<Dag, Error> {
     text.parse::<Dag>().map_err(|error| {
         let name = text.split(':').next().unwrap_or(text);
@@ -242,7 +242,7 @@ fn computation(text: &str) -> Result<Dag, Error> {
     })
 }
 
-/// A report without its timeline, which has a file of its own.
+/// Returns a report without its timeline, which has a file of its own.
 fn slim(report: &Report) -> Report {
     Report {
         timeline: None,
@@ -266,7 +266,7 @@ fn write(
     Ok(file.display().to_string())
 }
 
-/// A text that can be part of a file's name.
+/// Replaces characters that cannot be part of a file's name.
 fn plain(text: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || c == '-' {
@@ -322,15 +322,15 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
     output.say(output.style.faint(LEGEND));
 }
 
-/// What the columns mean.
+/// Explanation of the columns.
 const LEGEND: &str = "  \
   tick         the unit of time; an instruction takes one, unless --costs says otherwise
-  speed-up     work over time: how many processors were of use
-  steals       tasks that a processor took from another; attempts counts those that failed too
-  given away   tasks that a processor handed to another (sharing, dealing)
-  greedy       no real scheduler: every processor sees all ready tasks, a bound for the others";
+  speed-up     work over time
+  steals       tasks that a processor took from another; attempts includes those that failed
+  given away   tasks that a processor gave to another (sharing, dealing)
+  greedy       not a real scheduler: every processor sees all ready tasks; a bound for the others";
 
-/// The pool's strategy that does what a scheduler of the simulator does.
+/// Returns the pool's strategy that corresponds to a scheduler of the simulator.
 fn pool_name(scheduler: &str) -> &'static str {
     match scheduler.split(':').next().unwrap_or_default() {
         "lock-free" | "split" => "stealing (default)",
@@ -343,7 +343,7 @@ fn pool_name(scheduler: &str) -> &'static str {
     }
 }
 
-/// Loads over time, for the page.
+/// Returns the loads over time, for the page.
 fn loads(dag: &Dag, reports: &[Report]) -> Results {
     let mut results = Results::new("Simulated loads", output::machine());
     for report in reports.iter().filter(|report| !report.loads.is_empty()) {

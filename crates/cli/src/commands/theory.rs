@@ -1,4 +1,4 @@
-//! `locksley theory`: the papers' claims, checked.
+//! `locksley theory`: checks the papers' claims.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -25,12 +25,12 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley theory --quick             smaller samples
   locksley theory --only 'run time'   claims with this in their name, and no figures";
 
-/// How many figures of the thesis there are.
+/// Number of figures of the thesis.
 const FIGURES: usize = 5;
 
-/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's
-/// Figures 5.1 to 5.5 with measured points into the folder theory. Exits with 1 if a claim does not
-/// hold.
+/// Checks the papers' claims, and shows prediction, measurement, sample and verdict of each. Draws
+/// Figures 5.1 to 5.5 of the thesis with measured points into the folder theory. Exits with 1 if a
+/// claim does not hold.
 #[derive(Args, Default)]
 pub(crate) struct Theory {
     /// Smaller samples: enough to notice an error.
@@ -65,8 +65,8 @@ impl Theory {
         let (began, jobs, done) = (Instant::now(), self.jobs()?, Shared::default());
         let kept = (output.clone(), done.clone());
         interrupt::keep(move || match write(&kept.0, &mut lock(&kept.1), true) {
-            Ok(files) => format!("what was checked until now is kept in {}", files.join(", ")),
-            Err(error) => format!("what was checked is lost: {error}"),
+            Ok(files) => format!("the findings so far are kept in {}", files.join(", ")),
+            Err(error) => format!("the findings are lost: {error}"),
         });
         let progress = Progress::doing("checking claims", jobs.len() as u64);
         let effort = if self.quick {
@@ -179,7 +179,7 @@ fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<Stri
         .collect())
 }
 
-/// A section for each claim: its paper, what it means, and what was found.
+/// Formats a section for each claim: its paper, its meaning, and the findings.
 fn table(done: &Done) -> String {
     let mut text = String::new();
     for (_, name, findings) in &done.found {

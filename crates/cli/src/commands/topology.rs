@@ -1,4 +1,4 @@
-//! `locksley topology`: what a pool sees of this machine.
+//! `locksley topology`: shows the topology, quota and barrier that a pool finds on this machine.
 
 use locksley::{Level, Topology, available_cpus};
 use locksley_measure::Machine;
@@ -10,7 +10,7 @@ use crate::render::units::several;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley topology          sockets, caches and cores, and how many workers a pool has by default
-  locksley topology --json   the same for a program";
+  locksley topology --json   the same as JSON";
 
 pub(crate) fn topology(output: &Output) -> Result<(), Error> {
     let (machine, topology, available) =
@@ -26,12 +26,12 @@ pub(crate) fn topology(output: &Output) -> Result<(), Error> {
     ));
     if let Some(quota) = available.quota() {
         output.say(format!(
-            "its control group has a quota of {quota:.2} processors"
+            "the process's control group has a quota of {quota:.2} processors"
         ));
     }
     let thieves = match machine.barrier {
-        "membarrier" => "a thief pays for owners' fences with the system call membarrier",
-        _ => "owners pay for a fence: there is no membarrier here",
+        "membarrier" => "owners need no fences: thieves use the system call membarrier",
+        _ => "owners execute fences: there is no membarrier here",
     };
     output.say(thieves);
     output.document(&json!({
@@ -49,7 +49,7 @@ pub(crate) fn topology(output: &Output) -> Result<(), Error> {
     }))
 }
 
-/// What each two of the first few CPUs share.
+/// Returns the closest level that each two of the first CPUs share.
 fn pairs(topology: &Topology) -> Vec<Value> {
     const FEW: usize = 64;
     let cpus = &topology.cpus()[..topology.cpus().len().min(FEW)];

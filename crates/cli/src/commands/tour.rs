@@ -1,5 +1,5 @@
-//! `locksley` alone, the tour: this machine, three programs under every strategy, the winners, the
-//! page.
+//! `locksley` without a command: a tour that describes this machine, compares three programs under
+//! every strategy, names the winners and writes a page.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::render::output::{Output, Session};
 use crate::render::tables;
 use crate::render::units::several;
 
-/// The programs, and what each shows. Serial code takes 5 to 50 ms for each. Without
-/// optimisation times mean nothing, and the programs are smaller.
+/// The programs, and what each shows. Serial code takes 5 to 50 ms for each. Without optimisation,
+/// where times mean nothing, the programs are smaller.
 const PROGRAMS: [(&str, &str); 3] = [
     (
         either("fib:n=30", "fib:n=16"),
@@ -32,7 +32,7 @@ const PROGRAMS: [(&str, &str); 3] = [
             "heat:rows=1024,columns=1024,sweeps=10",
             "heat:rows=64,columns=64,sweeps=4",
         ),
-        "Sweeps over a plate: memory, and waiting for all tiles at the end of each",
+        "Sweeps over a plate: memory bandwidth, and a barrier after each sweep",
     ),
 ];
 
@@ -44,10 +44,11 @@ const fn either(optimised: &'static str, not: &'static str) -> &'static str {
     }
 }
 
-/// The program of the page's timeline.
+/// Program for the page's timeline.
 const PICTURED: &str = "queens:n=10";
 
-/// No round of a program begins after this time, so that the tour takes less than half a minute.
+/// Time after which no further round of a program begins, so that the tour takes less than half a
+/// minute.
 const LIMIT: Duration = Duration::from_secs(6);
 
 /// Samples of each candidate: enough to see large differences.
@@ -67,24 +68,24 @@ pub(crate) fn tour(output: &Output) -> Result<(), Error> {
         compare::measure(output, &session, &spec, &candidates, &plan)?;
     }
     add_timeline(&session, workers)?;
-    output.say(style.bold("Who wins"));
+    output.say(style.bold("Winners"));
     say_winners(output, &session.results());
     session.finish()?;
-    output.say("\nOpen the .html file in a browser. What to do next:");
+    output.say("\nOpen the .html file in a browser. Next steps:");
     output.say(style.faint(
         "  locksley compare sort uts --workers 1:4    locksley replay sort    locksley --help",
     ));
     Ok(())
 }
 
-/// Prints what machine this is and what follows.
+/// Prints the machine and what the tour does.
 fn introduce(output: &Output, workers: usize) {
     let (style, machine) = (output.style, Machine::here(&["rayon", "chili"]));
     let processors = several(workers, "processor");
-    output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
+    output.say(style.bold("Locksley's scheduling strategies on this machine"));
     output.say(format!("  {}, {processors}, {}", machine.cpu, machine.os));
     output.say(format!(
-        "  three programs, {} strategies with {}, and serial code, rayon and chili beside them;\n  \
+        "  three programs, {} strategies with {}, compared with serial code, rayon and chili;\n  \
          every result is checked; this takes less than half a minute\n",
         Strategy::ALL.len(),
         several(workers, "worker")

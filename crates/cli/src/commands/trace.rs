@@ -1,4 +1,4 @@
-//! `locksley trace`: a timeline of a run.
+//! `locksley trace`: records a timeline of a run.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,30 +28,30 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley trace sort --strategy sharing       arrows show what is given away
   locksley trace uts --workers 4 --capacity 100000";
 
-/// Traces a run: what each worker did when, which tasks moved between workers, and how many waited.
-/// Writes trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json, .csv, .txt
-/// and .html.
+/// Traces a run: what each worker did when, which tasks moved between workers, and the lengths of
+/// the queues. Writes trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json,
+/// .csv, .txt and .html.
 #[derive(Args)]
 pub(crate) struct TraceRun {
-    /// The workload, with parameters or without: fib, queens:n=11.
+    /// Workload, with parameters or without: fib, queens:n=11.
     workload: String,
-    /// The pool's strategy.
+    /// Strategy of the pool.
     #[arg(long, default_value = "stealing")]
     strategy: String,
-    /// How many workers [default: one per processor].
+    /// Number of workers [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
-    /// How many entries each worker keeps, of 16 bytes; the newest ones are kept.
+    /// Number of entries, of 16 bytes, that each worker keeps; the newest ones are kept.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(16..=1 << 24),
     )]
     capacity: u32,
-    /// How often the loads are sampled; this takes a little of a processor.
+    /// Time between samples of the loads; sampling takes a little processor time.
     #[arg(long, value_name = "TIME", default_value = "500us", value_parser = units::duration)]
     sample: Duration,
-    /// A larger workload: a second or a few on one thread.
+    /// A larger workload, which takes a second or a few on one thread.
     #[arg(long)]
     full: bool,
 }
@@ -63,13 +63,13 @@ pub(crate) struct Traced {
     pub(crate) loads: Vec<LoadPoint>,
 }
 
-/// How a run is traced.
+/// Runs a program with a trace.
 pub(crate) struct Tracer<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) strategy: Strategy,
     pub(crate) workers: usize,
     pub(crate) capacity: usize,
-    /// The time between two samples of the loads; `None` for no samples.
+    /// Time between two samples of the loads; `None` for no samples.
     pub(crate) sample: Option<Duration>,
 }
 
@@ -113,7 +113,7 @@ impl Visitor for Tracer<'_> {
 
 /// Samples the loads until the run is done.
 fn look(pool: &Pool, every: Duration, done: &AtomicBool) -> Vec<LoadPoint> {
-    /// Limit of the samples: more than a curve shows.
+    /// Largest number of samples: more than a curve can show.
     const MOST: usize = 20_000;
     let (start, mut points) = (Instant::now(), Vec::new());
     while !done.load(Ordering::Relaxed) && points.len() < MOST {
@@ -197,7 +197,7 @@ pub(crate) fn fill(
     }
 }
 
-/// How busy each worker was, and how many tasks moved.
+/// Describes how busy each worker was, and how many tasks moved.
 pub(crate) fn text(results: &Results) -> String {
     let mut text = String::new();
     for timeline in &results.timelines {

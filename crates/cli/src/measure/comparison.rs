@@ -1,8 +1,8 @@
-//! Several runtimes take turns with one program.
+//! Compares runtimes, which take turns with one program.
 //!
-//! A runtime is started for its turn and ended after it, so that idle threads of one do not disturb
-//! another. It is warm when the clock starts. A sample is the mean of as many runs as fill a few
-//! milliseconds; the result of every run is checked.
+//! A runtime is started for its turn and shut down after it, so that its idle threads do not
+//! disturb another. It is warmed up before the clock starts. A sample is the mean of as many runs
+//! as fill a few milliseconds. The result of every run is checked.
 
 use std::cell::RefCell;
 use std::thread;
@@ -19,10 +19,10 @@ use crate::error::Error;
 use crate::measure::progress::Ticker;
 use crate::render::units::several;
 
-/// The runtime that runs the program.
+/// A runtime that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Runtime {
-    /// Plain code.
+    /// Serial code, without a runtime.
     Serial,
     /// A pool of Locksley.
     Ours(Strategy),
@@ -40,7 +40,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// The contender, as results name it.
+    /// Returns the contender's name in results.
     pub(crate) fn contender(&self) -> report::Contender {
         match self.runtime {
             Runtime::Serial => report::Contender::Serial,
@@ -59,7 +59,7 @@ impl Candidate {
     }
 }
 
-/// Every runtime with every number of workers. Serial code has one.
+/// Combines every runtime with every number of workers. Serial code has one worker.
 pub(crate) fn candidates(runtimes: &[Runtime], workers: &[usize]) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     if runtimes.contains(&Runtime::Serial) {
@@ -78,26 +78,26 @@ pub(crate) fn candidates(runtimes: &[Runtime], workers: &[usize]) -> Vec<Candida
     candidates
 }
 
-/// The default stack size of a thread, which chili's threads have.
+/// Returns the default stack size of threads, which applies to chili's.
 fn usual_stack() -> usize {
     let said = std::env::var("RUST_MIN_STACK").ok();
     said.and_then(|said| said.parse().ok()).unwrap_or(2 << 20)
 }
 
-/// Why a candidate cannot take part; `None` if it can.
+/// Explains why a candidate cannot run the workload. Returns `None` if it can.
 pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
     (candidate.runtime == Runtime::Chili && spec.stack() > usual_stack()).then(|| {
         format!(
-            "chili is left out of {}: its threads' stacks are too small, and cannot be set; \
-             RUST_MIN_STACK={} lets it take part",
+            "chili is left out of {}: its threads' stacks are too small and cannot be configured; \
+             RUST_MIN_STACK={} makes them large enough",
             spec.entry().name,
             spec.stack()
         )
     })
 }
 
-/// Lets the candidates take turns with a program. `watch` receives the index of a candidate and the
-/// seconds of each sample.
+/// Lets the candidates take turns with a program. Calls `watch` with the index of a candidate and
+/// the seconds of each sample.
 pub(crate) fn hold(
     spec: &Spec,
     candidates: &[Candidate],
@@ -113,7 +113,7 @@ pub(crate) fn hold(
     visit(spec, comparison)?
 }
 
-/// Builds a program and hands it to a visitor, on a thread whose stack is large enough for it.
+/// Builds a program and passes it to a visitor, on a thread whose stack is large enough for it.
 pub(crate) fn visit<V>(spec: &Spec, visitor: V) -> Result<V::Output, Error>
 where
     V: Visitor<Output: Send> + Send,
@@ -187,7 +187,7 @@ impl Visitor for Comparison<'_> {
     }
 }
 
-/// Why a turn gave no sample.
+/// Reason why a turn gave no sample.
 enum TurnError {
     Wrong(Wrong),
     Error(Error),
@@ -207,7 +207,8 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The runner knows of wrong results only: any other error is stored for the caller.
+    /// Converts the error for the runner, which only knows wrong results. Any other error is stored
+    /// in `failed` for the caller.
     fn put_aside(&self, error: TurnError, failed: &RefCell<Option<Error>>) -> Wrong {
         match error {
             TurnError::Wrong(wrong) => wrong,
@@ -230,7 +231,7 @@ impl Turn<'_> {
                 let builder = rayon::ThreadPoolBuilder::new().num_threads(candidate.workers);
                 let pool = builder.stack_size(self.stack).build();
                 let pool = pool.map_err(|error| {
-                    TurnError::Error(Error::System(format!("rayon does not start: {error}")))
+                    TurnError::Error(Error::System(format!("rayon did not start: {error}")))
                 })?;
                 self.with(Rayon(pool), program)
             }
@@ -247,7 +248,7 @@ impl Turn<'_> {
         mut runtime: R,
         program: &mut P,
     ) -> Result<Sample, TurnError> {
-        // Afterwards all threads have started.
+        // Starts all threads.
         let warm = runtime.run(FibTask(16));
         debug_assert_eq!(warm, 987);
         Ok(runtimes::turn(
@@ -259,7 +260,7 @@ impl Turn<'_> {
     }
 }
 
-/// A builder with the settings that all commands share.
+/// Returns a builder with the settings that all commands share.
 pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley::Builder {
     Pool::builder()
         .workers(workers)
@@ -267,7 +268,7 @@ pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley
         .stack_size(stack)
 }
 
-/// The plan of a comparison: a number of rounds, and no further round after the limit.
+/// Returns the plan of a comparison: a number of rounds, and no further round after the limit.
 pub(crate) fn plan(rounds: usize, limit: Option<Duration>, seed: u64) -> Plan {
     Plan {
         rounds,

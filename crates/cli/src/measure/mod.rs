@@ -1,4 +1,4 @@
-//! Measurements: candidates that take turns, recordings, the papers' experiments.
+//! Measurements: comparisons, recordings, the papers' experiments.
 
 pub(crate) mod comparison;
 pub(crate) mod experiment;

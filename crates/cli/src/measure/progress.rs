@@ -1,4 +1,4 @@
-//! How far a command is, on standard error: a bar on a terminal, a line now and then elsewhere.
+//! Progress on standard error: a bar on a terminal, otherwise a line now and then.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
@@ -7,12 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The first line comes after this time, the next ones after twice the time before, up to
-/// [`LONGEST`].
+/// Time before the first line. The pause doubles after each line, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The progress of something with a number of steps.
+/// Progress of an activity with a number of steps.
 pub(crate) struct Progress {
     bar: locksley_measure::Progress,
     ticker: Ticker,
@@ -27,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// Announces anything else.
+    /// Announces another activity.
     pub(crate) fn doing(what: &str, steps: u64) -> Progress {
         Progress {
             bar: locksley_measure::Progress::doing(what, steps),
@@ -42,7 +41,7 @@ impl Progress {
     }
 }
 
-/// Prints a line now and then where standard error is no terminal. Ends when dropped.
+/// Prints a line now and then if standard error is not a terminal. Stops when dropped.
 pub(crate) struct Ticker {
     done: Arc<AtomicU64>,
     /// Dropped first, which ends the thread.
@@ -68,7 +67,7 @@ impl Ticker {
                 pause = (2 * pause).min(LONGEST);
             }
         };
-        // Without a thread there are no lines, and nothing else is lost.
+        // If the thread cannot be created, only the lines are missing.
         let thread = (!stderr().is_terminal())
             .then(|| Builder::new().name("progress".into()).spawn(print).ok())
             .flatten();

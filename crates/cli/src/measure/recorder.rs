@@ -1,7 +1,7 @@
-//! Recordings of runs: made, written and read.
+//! Records runs, and reads recordings.
 //!
 //! A recording is two files: the graph, which the simulator reads (`NAME.dag.json`,
-//! `locksley-dag/1`), and what is known of the run (`NAME.recording.json`), which refers to it.
+//! `locksley-dag/1`), and a description of the run (`NAME.recording.json`), which refers to it.
 
 use std::cell::Cell;
 use std::fs;
@@ -20,13 +20,14 @@ use crate::error::Error;
 use crate::measure::comparison;
 use crate::render::units::count;
 
-/// The format of a recording's description.
+/// Format of a recording's description.
 pub(crate) const FORMAT: &str = "locksley-recording/1";
 
-/// Limit of the forks of a recording: each takes about 100 bytes, and as many again as text.
+/// Largest number of forks of a recording: each takes about 100 bytes, and as many again as text.
 const MOST_FORKS: u64 = 1_000_000;
 
-/// Steps of a graph: few enough for a fast simulation, enough to tell most strands apart.
+/// Default number of steps of a graph: few enough for a fast simulation, enough to tell most
+/// strands apart.
 const STEPS: f64 = 5e6;
 
 /// Description of a recorded run.
@@ -35,16 +36,16 @@ pub(crate) struct Run {
     pub(crate) format: String,
     /// The workload.
     pub(crate) program: String,
-    /// The number of workers it was recorded with.
+    /// Number of workers of the recorded run.
     pub(crate) workers: usize,
-    /// How long a step of the graph is.
+    /// Duration of a step of the graph.
     pub(crate) unit_ns: u64,
     pub(crate) forks: u64,
-    /// The time of all strands together.
+    /// Time of all strands together.
     pub(crate) work_seconds: f64,
-    /// The time that recording added to each strand, from a calibration.
+    /// Time that recording added to each strand, from a calibration.
     pub(crate) overhead_ns: f64,
-    /// The graph's file, in the same folder.
+    /// File of the graph, in the same folder.
     pub(crate) graph: String,
 }
 
@@ -54,7 +55,7 @@ struct TooMany;
 /// Returns `true` if a run of the program forks at most [`MOST_FORKS`] times.
 fn forks_few_times<P: Program>(program: &mut P) -> bool {
     let forks = Cell::new(0);
-    // What an abandoned run leaves behind is not read: the program makes a new task, or is dropped.
+    // The state of an abandoned run is not read: the program makes a new task, or is dropped.
     let run = AssertUnwindSafe(|| drop(program.task().run(Counter(&forks))));
     match catch_unwind(run) {
         Ok(()) => true,
@@ -63,7 +64,7 @@ fn forks_few_times<P: Program>(program: &mut P) -> bool {
     }
 }
 
-/// Refuses programs that fork too often: recording takes memory for each fork.
+/// Returns an error for programs that fork too often: recording takes memory for each fork.
 pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Error> {
     if forks_few_times(program) {
         return Ok(());
@@ -96,7 +97,7 @@ impl Fork for Counter<'_> {
         (a, b.run(Counter(self.0)))
     }
 
-    /// A loop forks as often as it is stolen from, which is seldom.
+    /// Counts no forks: a loop forks only when it is stolen from, which is rare.
     fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
         locksley_workload::Serial.sum(len, item)
     }
@@ -108,7 +109,7 @@ struct Recorded<'a> {
 }
 
 impl Run {
-    /// How long a strand takes on average, without what recording adds.
+    /// Returns the mean duration of a strand, without the overhead of recording.
     pub(crate) fn strand_seconds(&self) -> f64 {
         (self.work_seconds / strands(self.forks) - self.overhead_ns * 1e-9).max(0.0)
     }
@@ -119,7 +120,7 @@ impl Visitor for Recorded<'_> {
 
     fn visit<P: Program>(self, mut program: P) -> Result<Recording, Error> {
         refuse_many_forks(self.spec, &mut program)?;
-        // Frames of recorded joins are larger.
+        // Frames of recorded joins need larger stacks.
         let pool = comparison::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;
         let task = program.task();
@@ -147,8 +148,8 @@ pub(crate) fn record(
     let overhead_ns = overhead()?;
     let recording = comparison::visit(spec, Recorded { spec, workers })??;
     let (work, forks) = (recording.work(), recording.forks() as u64);
-    // A node has a step at least, so a step must be short beside a strand once the overhead is
-    // taken out.
+    // A node has at least one step, so a step must be short compared to a strand without the
+    // overhead.
     let own = work.as_secs_f64() * 1e9 - overhead_ns * strands(forks);
     let unit_ns = match unit {
         Some(unit) => u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX),
@@ -167,13 +168,14 @@ pub(crate) fn record(
     Ok((run, recording.to_json(Duration::from_nanos(unit_ns))))
 }
 
-/// The number of strands of a run: a fork ends one strand and begins two, and its join a third.
+/// Returns the number of strands of a run: a fork ends one strand and begins two, and its join
+/// begins a third.
 fn strands(forks: u64) -> f64 {
     3.0 * forks as f64 + 1.0
 }
 
-/// Measures what recording adds to a strand, in nanoseconds: `fib`, whose strands are short, with
-/// and without. The minimum of several runs, since disturbances only lengthen them.
+/// Measures the nanoseconds that recording adds to a strand: runs `fib`, whose strands are short,
+/// with and without recording. Takes the minimum of several runs, since noise only lengthens them.
 fn overhead() -> Result<f64, Error> {
     const N: u64 = 18;
     const TIMES: usize = 9;
@@ -196,13 +198,13 @@ fn overhead() -> Result<f64, Error> {
 
 /// A recording that was read from files.
 pub(crate) struct Loaded {
-    /// What is known of the run, if it was recorded by `locksley record`.
+    /// Description of the run, if it was recorded by `locksley record`.
     pub(crate) run: Option<Run>,
-    /// The graph as text, without what recording added.
+    /// The graph as text, without the overhead of recording.
     pub(crate) graph: String,
 }
 
-/// Reads a recording: one with a description, or a graph alone.
+/// Reads a recording from the file of its description, or a graph without a description.
 pub(crate) fn read(path: &Path) -> Result<Loaded, Error> {
     let text =
         |path: &Path| fs::read_to_string(path).map_err(|error| Error::file("read", path, &error));
@@ -228,13 +230,13 @@ pub(crate) fn read(path: &Path) -> Result<Loaded, Error> {
     }
 }
 
-/// A graph with so many steps less in each node, but one at least.
+/// Removes `steps` steps from each node of a graph, which keeps at least one.
 pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
     with_steps(graph, 1.0, |had| had - steps)
 }
 
-/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there
-/// are steps.
+/// Coarsens a graph of `work` steps to about `wanted` if it has more: the time of a simulation is
+/// proportional to the steps.
 pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Error> {
     let factor = work as f64 / wanted as f64;
     if factor <= 1.0 {
@@ -243,8 +245,8 @@ pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Err
     with_steps(graph, factor, |had| had / factor)
 }
 
-/// Replaces the number of steps of each node that has several, and multiplies the unit. A node
-/// keeps one step at least.
+/// Replaces the number of steps of each node that states one, and multiplies the unit. A node keeps
+/// at least one step.
 fn with_steps(graph: &str, unit: f64, replace: impl Fn(f64) -> f64) -> Result<String, Error> {
     let damaged =
         |error: serde_json::Error| Error::System(format!("the graph is damaged: {error}"));

@@ -9,8 +9,8 @@ use crate::parse::names::meant;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Costly(pub(crate) Costs);
 
-/// Distances between processors: groups with the latency within, the smallest first, and the
-/// latency beyond.
+/// Distances between processors: sizes of groups, smallest first, with the latency within a group,
+/// and the latency beyond all groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Groups {
     groups: Vec<(u32, u32)>,
@@ -18,7 +18,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The topology with latencies in ticks of this length.
+    /// Returns the topology with latencies in ticks of length `tick`.
     pub(crate) fn topology(&self, tick: f64) -> Topology {
         let ticks = |latency: u32| (f64::from(latency) / tick).round() as u32;
         let groups: Vec<(u32, u32)> = self
@@ -44,7 +44,7 @@ const COSTS: [&str; 11] = [
     "miss",
 ];
 
-/// Parses `node=1,steal=10`. Costs that are not named are those of the thesis's model.
+/// Parses `node=1,steal=10`. Other costs are those of the thesis's model.
 pub(crate) fn costs(text: &str) -> Result<Costly, String> {
     let mut costs = Costs::default();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -64,7 +64,7 @@ pub(crate) fn costs(text: &str) -> Result<Costly, String> {
             name => {
                 let near = meant(&nearest(name, COSTS));
                 return Err(format!(
-                    "nothing costs `{name}`: possible are {}{near}",
+                    "there is no cost `{name}`: possible are {}{near}",
                     COSTS.join(", ")
                 ));
             }
@@ -76,15 +76,15 @@ pub(crate) fn costs(text: &str) -> Result<Costly, String> {
 
 fn number(text: &str, of: &str) -> Result<u32, String> {
     let parsed = text.trim().parse();
-    parsed.map_err(|_| format!("`{text}` in `{of}` is no number of ticks: give a whole number"))
+    parsed.map_err(|_| format!("`{text}` in `{of}` is not a number of ticks: give a whole number"))
 }
 
 /// Speeds on the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Pace(pub(crate) Speeds);
 
-/// Parses `1,0.5`: the speeds of the first processors, of which 1 is nominal; the list is repeated
-/// for the others.
+/// Parses `1,0.5`: speeds of the first processors, where 1 is nominal. The list is repeated for the
+/// others.
 pub(crate) fn speeds(text: &str) -> Result<Pace, String> {
     let HostSpeeds(speeds) = host_speeds(text)?;
     Ok(Pace(Speeds::of(
@@ -92,18 +92,18 @@ pub(crate) fn speeds(text: &str) -> Result<Pace, String> {
     )))
 }
 
-/// Speeds of hosts on the command line, in parts of the nominal one.
+/// Speeds of hosts on the command line, in units of 1 / [`NOMINAL`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HostSpeeds(pub(crate) Vec<u32>);
 
-/// The same for hosts.
+/// Parses `1,0.5`, as [`speeds`] does, for hosts.
 pub(crate) fn host_speeds(text: &str) -> Result<HostSpeeds, String> {
     let speed = |part: &str| {
         let number = part.trim().parse::<f64>().ok();
         let number = number.filter(|speed| (0.001..=1000.0).contains(speed));
         let thousandths = number.map(|speed| (speed * f64::from(NOMINAL)).round() as u32);
         thousandths.ok_or_else(|| {
-            format!("`{part}` in `{text}` is no speed: give a number from 0.001 to 1000")
+            format!("`{part}` in `{text}` is not a speed: give a number from 0.001 to 1000")
         })
     };
     let speeds: Result<Vec<u32>, String> = text.split(',').map(speed).collect();
@@ -128,17 +128,17 @@ pub(crate) fn topology(text: &str) -> Result<Groups, String> {
         "flat" if parts.is_empty() => (Vec::new(), 0),
         "sockets" => match numbers()?[..] {
             [cores, latency] if cores > 0 => (vec![(cores, 0)], latency),
-            _ => return wrong("wants two numbers, the first at least 1"),
+            _ => return wrong("needs two numbers, the first at least 1"),
         },
         "cluster" => match numbers()?[..] {
             [cores, near, far] if cores > 0 => (vec![(cores, near)], far),
-            _ => return wrong("wants three numbers, the first at least 1"),
+            _ => return wrong("needs three numbers, the first at least 1"),
         },
         "nested" => nested(text, &parts)?,
         _ => {
             let near = nearest(name, ["flat", "sockets", "cluster", "nested"]);
             return Err(format!(
-                "`{text}` is no topology: possible are {FORMS}{}",
+                "`{text}` is not a topology: possible are {FORMS}{}",
                 meant(&near)
             ));
         }
@@ -156,7 +156,7 @@ fn nested(text: &str, parts: &[&str]) -> Result<(Vec<(u32, u32)>, u32), String> 
         let (size, latency) = (number(size, text)?, number(latency, text)?);
         if size <= last || !size.is_multiple_of(last) {
             return Err(format!(
-                "a group of {size} in `{text}` is not made of groups of {last}: give a larger \
+                "a group of {size} in `{text}` does not consist of groups of {last}: give a larger \
                  multiple of {last}"
             ));
         }
@@ -186,7 +186,7 @@ mod tests {
         assert!(
             costs("steal=ten")
                 .unwrap_err()
-                .contains("no number of ticks")
+                .contains("not a number of ticks")
         );
     }
 
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(speeds("1, 0.5"), Ok(Pace(Speeds::of(half))));
         for wrong in ["", "1,", "0", "-1", "fast", "1,nan"] {
             assert!(
-                speeds(wrong).unwrap_err().contains("is no speed"),
+                speeds(wrong).unwrap_err().contains("is not a speed"),
                 "{wrong}"
             );
         }

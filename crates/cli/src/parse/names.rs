@@ -1,4 +1,4 @@
-//! Workloads, strategies and rivals by name, with suggestions for misspelt names.
+//! Parses the names of workloads, strategies and rivals, and suggests names for misspelt ones.
 
 use std::str::FromStr;
 
@@ -51,14 +51,14 @@ fn several<S: FromStr<Err = ParseError> + PartialEq>(
         }
     }
     if found.is_empty() {
-        // The text names no strategy: the error says which there are.
+        // The text is empty: parsing it gives the error that lists the strategies.
         return one(text).map(|strategy| vec![strategy]);
     }
     Ok(found)
 }
 
-/// Splits a list at its commas, but not those before a `key=value`, which belongs to the strategy
-/// before.
+/// Splits a list at its commas, except before a `key=value`, which belongs to the strategy before
+/// it.
 fn split(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text
@@ -94,7 +94,7 @@ pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Error> 
     })
 }
 
-/// The runtimes that can be compared with.
+/// Runtimes to compare with.
 pub(crate) const RIVALS: [&str; 3] = ["serial", "rayon", "chili"];
 
 /// Parses a list of rivals; `all` stands for all, `none` for none.
@@ -121,7 +121,7 @@ pub(crate) fn rivals(text: &str) -> Result<Vec<Runtime>, Error> {
     Ok(found)
 }
 
-/// `; did you mean `x`?`, or nothing.
+/// Returns `; did you mean `x`?`, or an empty string without suggestions.
 pub(crate) fn meant(near: &[&str]) -> String {
     match near {
         [] => String::new(),

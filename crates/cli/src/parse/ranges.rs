@@ -1,6 +1,6 @@
 //! Numbers of workers: `4`, `1:8` (all from 1 to 8), `1:8:2` (every second), `1,2,4:8`.
 
-/// Parses a list of numbers from 1 to `most`. They come ascending, each once.
+/// Parses a list of numbers from 1 to `most`. Returns them in ascending order, without duplicates.
 pub(crate) fn numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
     for part in text.split(',') {
@@ -43,7 +43,9 @@ fn number(text: &str, bound: &str, most: usize) -> Result<usize, String> {
         Err(_) if !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) => Err(format!(
             "{bound} is too many: the least is 1, the most {most}"
         )),
-        Err(_) => Err(format!("`{bound}` in `{text}` is no number: give {FORMS}")),
+        Err(_) => Err(format!(
+            "`{bound}` in `{text}` is not a number: give {FORMS}"
+        )),
     }
 }
 
@@ -60,14 +62,14 @@ pub(crate) fn processors(text: &str) -> Result<Numbers, String> {
 /// Parses one number of workers, for clap.
 pub(crate) fn one_worker(text: &str) -> Result<usize, String> {
     match number(text, text, locksley::max_num_workers()) {
-        Err(_) if text.contains([':', ',']) => {
-            Err(format!("`{text}` are several: give one number, such as 2"))
-        }
+        Err(_) if text.contains([':', ',']) => Err(format!(
+            "`{text}` has several numbers: give one number, such as 2"
+        )),
         number => number,
     }
 }
 
-/// Numbers, of which there is at least one. clap would take a `Vec` for several arguments.
+/// At least one number. A type of its own, since clap would take a `Vec` for several arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers(pub(crate) Vec<usize>);
 
@@ -92,8 +94,8 @@ mod tests {
         assert!(error("99999999999999999999999").contains("the most 4096"));
         assert!(error("8:1").contains("give `1:8`"));
         assert!(error("1:8:0").contains("too few"));
-        assert!(error("two").contains("is no number"));
-        assert!(error("").contains("is no number"));
+        assert!(error("two").contains("is not a number"));
+        assert!(error("").contains("is not a number"));
         assert!(error("1:2:3:4").contains("too many colons"));
         assert!(one_worker("1:2").unwrap_err().contains("one number"));
     }

@@ -1,4 +1,4 @@
-//! What a program computed, in words.
+//! Describes the result of a program.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use crate::render::units::count;
 
-/// The result of a run: for people, and for programs.
+/// The result of a run, as text and as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) value: Value,
 }
 
-/// Describes the output of the workload `name`. Workloads that compute in place have no output of
-/// their own: for them it says how much was computed, in operations.
+/// Describes the output of the workload `name`. For workloads that compute in place and have no
+/// output, describes how much was computed, in operations.
 pub(crate) fn of<O: Debug + 'static>(name: &str, output: &O, operations: u64) -> Answer {
     let any: &dyn Any = output;
     if let Some(number) = any.downcast_ref::<u64>() {
@@ -85,7 +85,7 @@ fn number_text(name: &str, number: u64) -> String {
     }
 }
 
-/// What programs compute that leave their result in an array.
+/// Describes what a program computed that leaves its result in an array.
 fn in_place(name: &str, operations: u64) -> Answer {
     let what = match name {
         "sort" | "quicksort" => "numbers in order",

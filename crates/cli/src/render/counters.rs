@@ -1,11 +1,11 @@
-//! The pool's counters as a table: a line for each counter that is not 0, a column for each worker.
+//! The pool's counters as a table: a row for each counter that is not 0, a column for each worker.
 
 use locksley::{Stats, WorkerStats};
 use locksley_measure::table::{Style, Table};
 
 use crate::render::units::count;
 
-/// What counters mean. One that is not here is shown by its name.
+/// Meanings of the counters. A counter without an entry is shown by its name.
 const MEANINGS: [(&str, &str); 35] = [
     ("tasks", "tasks run"),
     ("steal_attempts", "attempts to steal"),
@@ -15,7 +15,7 @@ const MEANINGS: [(&str, &str); 35] = [
     ("empty", "attempts that found nothing"),
     ("retried", "attempts that lost a race"),
     ("private", "attempts that found private work only"),
-    ("leapfrogged", "tasks stolen while waiting for them"),
+    ("leapfrogged", "tasks stolen from an awaited thief"),
     ("balanced", "attempts to even out the queues"),
     ("batch_stolen", "tasks moved along with a stolen one"),
     ("offered", "tasks offered to idle workers"),
@@ -23,13 +23,13 @@ const MEANINGS: [(&str, &str); 35] = [
     ("mailed", "offers left in mailboxes"),
     ("accepted", "offers accepted"),
     ("late", "offers that came too late"),
-    ("ghosts", "traces of accepted offers met"),
+    ("ghosts", "accepted offers found in the own queue"),
     ("dealt", "tasks dealt to other workers"),
     ("kept", "tasks dealt to itself"),
     ("collected", "dealt tasks received"),
     ("recalled", "dealt tasks taken back"),
     ("near", "tasks spawned near a worker"),
-    ("hits", "tasks run where they were to be near"),
+    ("hits", "tasks run by the worker they were spawned near"),
     ("handed", "tasks handed to the pool's queue"),
     ("exposed", "tasks made public on demand"),
     ("fences", "memory fences"),
@@ -38,13 +38,14 @@ const MEANINGS: [(&str, &str); 35] = [
     ("parks", "times asleep"),
     ("woken", "sleepers woken"),
     ("forced", "tasks made public by a thief"),
-    ("no_spare", "waits without a spare to stand in"),
-    ("spares", "spares called up"),
+    ("no_spare", "blocking waits without a spare"),
+    ("spares", "spares activated"),
     ("depth", "nested waits now"),
     ("deepest", "nested waits at most"),
 ];
 
-/// The table. Workers beyond the pool's size are spares, which stand in for workers that wait.
+/// Returns the table. Workers beyond the pool's size are spares, which take the place of blocked
+/// workers.
 pub(crate) fn table(stats: &Stats, workers: usize) -> String {
     let mut columns: Vec<(String, WorkerStats)> = Vec::new();
     for (index, worker) in stats.workers().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Where results go: to standard output as text or JSON, and to the output folder.
+//! Writes results to standard output, as text or JSON, and to the output folder.
 
 use std::fs;
 use std::io::{self, Write};
@@ -36,14 +36,14 @@ impl Output {
         }
     }
 
-    /// Prints text, unless JSON is wanted.
+    /// Prints text, unless `--json` was given.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         if !self.json {
             print(text.as_ref());
         }
     }
 
-    /// Prints a JSON document, if that is wanted.
+    /// Prints a JSON document if `--json` was given.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Error> {
         if !self.json {
             return Ok(());
@@ -56,10 +56,10 @@ impl Output {
         Ok(())
     }
 
-    /// Warns if other programs use the processors, for then times scatter.
+    /// Warns if other programs use the processors, which makes times scatter.
     pub(crate) fn warn_if_busy(&self) {
         if let Some(warning) = busy() {
-            // On standard error, so that JSON stays JSON.
+            // On standard error, so that standard output stays valid JSON.
             eprintln!("note: {warning}");
         }
     }
@@ -104,8 +104,8 @@ fn print(text: &str) {
     printed(writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
-/// Looks at what came of writing to standard output. If the reader has closed the pipe, the process
-/// ends with success; any other error, such as a full disk, ends it with the exit code for files.
+/// Ends the process if writing to standard output failed: with success if the reader has closed the
+/// pipe, otherwise (a full disk, for example) with the exit code for files.
 pub(crate) fn printed(outcome: io::Result<()>) {
     match outcome {
         Ok(()) => {}
@@ -117,7 +117,7 @@ pub(crate) fn printed(outcome: io::Result<()>) {
     }
 }
 
-/// A warning if the load of the last minute is more than half of the processors.
+/// Returns a warning if the load of the last minute is more than half of the processors.
 pub(crate) fn busy() -> Option<String> {
     let processors = locksley::available_cpus().count();
     let load = Machine::here(&[]).load?;
@@ -129,7 +129,7 @@ pub(crate) fn busy() -> Option<String> {
     })
 }
 
-/// The machine, for results.
+/// Describes this machine, for results.
 pub(crate) fn machine() -> locksley_report::Machine {
     let here = Machine::here(&["rayon", "chili"]);
     let mut machine = locksley_report::Machine::new(here.cpu, locksley::available_cpus().count());
@@ -139,7 +139,7 @@ pub(crate) fn machine() -> locksley_report::Machine {
     machine
 }
 
-/// The command line as it was typed, without the path of the program.
+/// Returns the command line as it was typed, without the path of the program.
 pub(crate) fn command_line() -> String {
     let mut arguments = std::env::args();
     let program = arguments.next().unwrap_or_default();
@@ -154,7 +154,7 @@ pub(crate) fn command_line() -> String {
         .join(" ")
 }
 
-/// Results that grow, and are kept if the command is interrupted.
+/// The results of a running command, which are written even if it is interrupted.
 pub(crate) struct Session {
     results: Arc<Mutex<Results>>,
     output: Output,
@@ -162,11 +162,11 @@ pub(crate) struct Session {
     text: fn(&Results) -> String,
 }
 
-/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away,
-/// not when one is added.
+/// Version of the documents that `--json` prints. It is raised when a field is removed or changes
+/// its meaning, not when one is added.
 const SCHEMA: u32 = 1;
 
-/// What `--json` prints: the version first.
+/// A document that `--json` prints, with the version first.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     schema: u32,
@@ -174,7 +174,7 @@ struct Versioned<'a, T> {
     document: &'a T,
 }
 
-/// What `--json` prints of a session.
+/// The document that `--json` prints for a session.
 #[derive(Serialize)]
 struct Document<'a> {
     command: &'a str,
@@ -183,7 +183,7 @@ struct Document<'a> {
 }
 
 impl Session {
-    /// A session whose files have this name; `text` is what a person reads of them.
+    /// Starts a session whose files are called `name`; `text` formats its results as text.
     pub(crate) fn start(
         output: &Output,
         name: &'static str,
@@ -196,7 +196,7 @@ impl Session {
             eprintln!("note: {warning}");
             results
                 .notes
-                .push(format!("When this was measured, {warning}."));
+                .push(format!("Before the measurement: {warning}."));
         }
         let session = Session {
             results: Arc::new(Mutex::new(results)),
@@ -217,28 +217,25 @@ impl Session {
         }
     }
 
-    /// The results as they are now.
+    /// Locks the results.
     pub(crate) fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what there is when Ctrl-C comes. Returns what it kept and where.
+    /// Writes the results so far, on Ctrl-C. Returns a message that says where they are.
     fn keep(&self) -> String {
         let mut results = self.results().clone();
         results.interrupted = true;
         prune(&mut results);
         if results.is_empty() {
-            return "nothing had been measured yet, and nothing is written".to_owned();
+            return "nothing had been measured yet, so nothing is written".to_owned();
         }
         match self.files(&results) {
             Ok(files) => {
                 let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
-                format!(
-                    "what was measured until now is kept in {}",
-                    files.join(", ")
-                )
+                format!("the measurements so far are kept in {}", files.join(", "))
             }
-            Err(error) => format!("what was measured is lost: {error}"),
+            Err(error) => format!("the measurements are lost: {error}"),
         }
     }
 

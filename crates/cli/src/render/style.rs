@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{IsTerminal, stdout};
 
-/// Paints text for standard output, or leaves it as it is.
+/// Paints text for standard output if colours are on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colours: bool,
@@ -21,27 +21,27 @@ impl Style {
         }
     }
 
-    /// A heading.
+    /// Paints a heading.
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// Something good.
+    /// Paints a success.
     pub(crate) fn good(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// Something bad.
+    /// Paints a failure.
     pub(crate) fn bad(self, text: &str) -> String {
         self.paint("31", text)
     }
 
-    /// A remark.
+    /// Paints a remark.
     pub(crate) fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// Paints the lines green that contain a mark.
+    /// Paints the lines that contain `mark` green.
     pub(crate) fn mark(self, text: &str, mark: &str) -> String {
         let painted = text.lines().map(|line| {
             if line.contains(mark) {

@@ -1,4 +1,4 @@
-//! Comparisons as text.
+//! Formats comparisons as text.
 
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Comparison, Contender, Parameters, Results, Row};
@@ -7,13 +7,13 @@ use locksley_workload::catalog::Spec;
 use crate::measure::comparison::Candidate;
 use crate::render::units::{digits, time};
 
-/// The mark of the fastest row.
+/// Mark of the fastest row.
 pub(crate) const WINNER: &str = "<- winner";
 
-/// The mark of rows whose quartiles overlap the winner's.
+/// Mark of rows whose quartiles overlap the winner's.
 const TIED: &str = "   about the same";
 
-/// The parameters of a workload, for results.
+/// Returns the parameters of a workload, for results.
 pub(crate) fn parameters(spec: &Spec) -> Parameters {
     let names = spec
         .entry()
@@ -24,7 +24,7 @@ pub(crate) fn parameters(spec: &Spec) -> Parameters {
     pairs.collect()
 }
 
-/// A comparison in which nothing was measured yet, with a row for each candidate.
+/// Returns a comparison without measurements, with a row for each candidate.
 pub(crate) fn comparison(spec: &Spec, candidates: &[Candidate]) -> Comparison {
     let mut comparison = Comparison::new(spec.entry().name);
     comparison.parameters = parameters(spec);
@@ -36,7 +36,7 @@ pub(crate) fn comparison(spec: &Spec, candidates: &[Candidate]) -> Comparison {
     comparison
 }
 
-/// All comparisons of some results.
+/// Formats all comparisons of `results`.
 pub(crate) fn comparisons(results: &Results) -> String {
     let mut text = String::new();
     if results.interrupted {
@@ -49,7 +49,7 @@ pub(crate) fn comparisons(results: &Results) -> String {
     text + &tables.join("\n")
 }
 
-/// One comparison, with the winner marked.
+/// Formats one comparison, with the winner marked.
 pub(crate) fn table(comparison: &Comparison) -> String {
     let title = format!("{}: {}", comparison.heading(), comparison.about);
     let header = ["", "workers", "median", "quartiles", "speed-up", ""];
@@ -76,7 +76,7 @@ pub(crate) fn table(comparison: &Comparison) -> String {
     table.render(Style::Plain)
 }
 
-/// The fastest candidate, in a sentence.
+/// Names the fastest candidate in a sentence.
 pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
     let winner = comparison.winner()?;
     let who = match &winner.contender {

@@ -1,4 +1,5 @@
-//! Traces as results: what each worker did when, and how many tasks went from worker to worker.
+//! Turns traces into results: what each worker did when, and how many tasks moved between which
+//! workers.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +8,18 @@ use locksley_trace::{Activity, Trace, TraceEvent};
 
 use crate::render::units::time;
 
-/// Limits of what a page shows.
+/// Largest numbers of slices and of arrows on a page.
 const SLICES: usize = 4000;
 const ARROWS: usize = 1000;
 
-/// The parameter of a timeline that holds the pool's size. Tracks beyond it are spares.
+/// Name of the timeline's parameter that holds the pool's size. Tracks beyond it are spares.
 pub(crate) const WORKERS: &str = "workers";
 
-/// Seconds of a trace's microseconds.
+/// A microsecond, the unit of traces, in seconds.
 const MICROSECOND: f64 = 1e-6;
 
-/// The timeline and the steal map of a trace, from its first event on. The caller sets program and
-/// strategy.
+/// Returns the timeline and the steal map of a trace, from its first slice on. The caller sets
+/// program and strategy.
 pub(crate) fn of(trace: &Trace, workers: usize) -> (Timeline, StealMap) {
     let mut nested: BTreeMap<usize, Vec<Slice>> =
         (0..workers).map(|worker| (worker, Vec::new())).collect();
@@ -53,7 +54,7 @@ fn seconds(ts: f64, start: f64) -> f64 {
     (ts - start).max(0.0) * MICROSECOND
 }
 
-/// The arrows of which the trace has both ends.
+/// Returns the arrows of which the trace has both ends.
 fn arrows(trace: &Trace, start: f64) -> Vec<Arrow> {
     let (mut left, mut arrows) = (BTreeMap::new(), Vec::new());
     for event in &trace.events {
@@ -81,7 +82,7 @@ fn arrows(trace: &Trace, start: f64) -> Vec<Arrow> {
     arrows
 }
 
-/// When the first slice begins.
+/// Returns the time at which the first slice begins, or 0 without slices.
 fn start(trace: &Trace) -> f64 {
     let times = trace.events.iter().filter_map(|event| match event {
         TraceEvent::Slice { ts, .. } => Some(*ts),
@@ -107,7 +108,7 @@ fn way(name: &str) -> ArrowKind {
     }
 }
 
-/// Slices inside of each other become slices after each other: at any time, the innermost counts.
+/// Flattens nested slices: at any time, only the innermost remains.
 fn flat(mut slices: Vec<Slice>) -> Vec<Slice> {
     slices.sort_by(|a, b| a.start.total_cmp(&b.start).then(b.end.total_cmp(&a.end)));
     let (mut done, mut open): (Vec<Slice>, Vec<Slice>) = (Vec::new(), Vec::new());
@@ -122,7 +123,7 @@ fn flat(mut slices: Vec<Slice>) -> Vec<Slice> {
     done
 }
 
-/// Closes the slices that end by this time.
+/// Closes the slices that end at `until` or before.
 fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     while let Some(mut inner) = open.pop_if(|slice| slice.end <= until) {
         let end = inner.end;
@@ -133,7 +134,7 @@ fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     }
 }
 
-/// Adds the part of a slice up to a time, if there is any. The slice goes on from there.
+/// Adds the part of a slice before `until` to `done`, if there is any, and removes it from `slice`.
 fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     let until = until.min(slice.end);
     if until > slice.start {
@@ -145,7 +146,7 @@ fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     }
 }
 
-/// Counts the tasks that went from each worker to each other one.
+/// Counts the tasks that moved from each worker to each other one.
 fn map(timeline: &Timeline) -> StealMap {
     let arrows = timeline.arrows.iter();
     let size = arrows
@@ -160,7 +161,7 @@ fn map(timeline: &Timeline) -> StealMap {
     StealMap::new("", "", counts)
 }
 
-/// A line for each worker: how long it worked, looked for work, slept.
+/// Returns a line for each worker: its time at work, looking for work, and asleep.
 pub(crate) fn busy(timeline: &Timeline) -> String {
     let size = timeline.parameters.get(WORKERS);
     let size = size
@@ -186,7 +187,7 @@ pub(crate) fn busy(timeline: &Timeline) -> String {
         );
     }
     if timeline.tracks.iter().any(|track| track.worker >= size) {
-        text += "  a spare stands in for a worker that waits\n";
+        text += "  a spare takes the place of a worker that is blocked\n";
     }
     text
 }

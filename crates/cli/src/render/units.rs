@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats and parses numbers with units.
 
 pub(crate) use locksley_figures::{number as digits, plural as several, seconds as time};
 
-/// A whole number with a space between thousands: `1 234 567`.
+/// Formats a whole number with a space between thousands: `1 234 567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
@@ -14,13 +14,13 @@ pub(crate) fn count(number: u64) -> String {
     groups.join(" ")
 }
 
-/// A number of things, with a space between thousands: `1 lease`, `1 234 leases`.
+/// Formats a count with its noun and a space between thousands: `1 lease`, `1 234 leases`.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     let what = if number == 1 { one } else { many };
     format!("{} {what}", count(number))
 }
 
-/// A number of bytes with three digits and a unit: `12.3 kB`.
+/// Formats a number of bytes with three digits and a unit: `12.3 kB`.
 pub(crate) fn bytes(number: u64) -> String {
     let (scale, unit) = match number {
         0..1_000 => return format!("{number} B"),
@@ -31,7 +31,7 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{} {unit}", digits(number as f64 / scale))
 }
 
-/// A length of time with its unit: `200ns`, `1.5us`, `2ms`, `30s`, `5m`, `6h`, `1d`; for clap.
+/// Parses a duration with its unit: `200ns`, `1.5us`, `2ms`, `30s`, `5m`, `6h`, `1d`. For clap.
 pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic());
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
@@ -48,14 +48,14 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let seconds = number.trim().parse::<f64>().unwrap_or(f64::NAN) * scale;
     if seconds.is_nan() {
         return Err(format!(
-            "`{text}` is no time: give a number with its unit, such as 200ns, 1.5us, 2ms, 30s, 5m, \
-             6h or 1d"
+            "`{text}` is not a duration: give a number with its unit, such as 200ns, 1.5us, 2ms, \
+             30s, 5m, 6h or 1d"
         ));
     }
     if !(1e-9..=LONGEST).contains(&seconds) {
         let days = LONGEST / DAY;
         return Err(format!(
-            "`{text}` is no time that makes sense here: the shortest is 1ns, the longest {days}d"
+            "`{text}` is out of range: the shortest duration is 1ns, the longest {days}d"
         ));
     }
     Ok(std::time::Duration::from_secs_f64(seconds))
@@ -63,7 +63,7 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
 
 const DAY: f64 = 86_400.0;
 
-/// The longest time, in seconds: a year.
+/// The longest duration that is accepted, in seconds: a year.
 const LONGEST: f64 = 365.0 * DAY;
 
 #[cfg(test)]

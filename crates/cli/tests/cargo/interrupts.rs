@@ -47,13 +47,13 @@ fn a_comparison_keeps_what_was_measured() {
     }
     kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
     let status = child.wait().expect("it ends");
-    // The program's last run ends, and with it whatever holds the pipe.
+    // Ends the program's last run, which holds the pipe open.
     std::fs::remove_file(project.0.join("runs")).expect("it is there");
     let mut rest = String::new();
     said.read_to_string(&mut rest).expect("text");
     assert_eq!(status.code(), Some(130), "{rest}");
     assert!(
-        rest.contains("what was measured until now is kept in"),
+        rest.contains("the measurements so far are kept in"),
         "{rest}"
     );
     let kept = project

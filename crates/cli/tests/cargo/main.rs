@@ -1,5 +1,5 @@
-//! `cargo locksley`, on small projects in folders of their own. Nothing here needs a network: rayon
-//! is in cargo's cache, because the lab itself depends on it.
+//! `cargo locksley` on small projects. Nothing here needs a network: rayon is in cargo's cache,
+//! because this package depends on it.
 
 #[cfg(unix)]
 mod interrupts;
@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use ran::Ran;
 
-/// A program that computes in parallel: the sum of the numbers below its first argument, which it
-/// prints, and an exit code, its second argument.
+/// A program that prints a parallel sum over the numbers below its first argument, and exits with
+/// its second argument.
 const PROGRAM: &str = r#"
 use rayon::prelude::*;
 
@@ -33,8 +33,7 @@ fn sums() {
 }
 "#;
 
-/// A project in a folder of its own, removed when the test ends. All share a folder for builds, so
-/// that rayon and the drop-in are built once.
+/// A project in a folder of its own, removed when the test ends.
 struct Project(PathBuf);
 
 impl Project {
@@ -68,7 +67,7 @@ impl Project {
         std::fs::read_to_string(self.0.join(name)).ok()
     }
 
-    /// The command, to be run in the project, without a network.
+    /// Returns the command, to be run in the project without a network.
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-locksley"));
         command.arg("locksley").args(line.split_whitespace());
@@ -93,7 +92,7 @@ impl Project {
         self.command(line).output().expect("it runs").into()
     }
 
-    /// The files of the project, without those below its target folder.
+    /// Returns the files of the project without its target folder.
     fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).expect("it is a folder");
         let mut names: Vec<String> = entries
@@ -161,7 +160,7 @@ fn a_project_runs_is_compared_and_stays_as_it_was() {
     assert!(ran.out.contains("1 passed"), "{}", ran.out);
 }
 
-/// An X-ray of the project: as much of it as the drop-in can show.
+/// Checks an X-ray of the project, as far as the drop-in writes the files for it.
 fn examine(project: &Project) {
     let ran = project.run("xray --profile dev --rounds 2 --threads 1,2 --json -- 5000");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -191,8 +190,7 @@ fn examine(project: &Project) {
     );
 }
 
-/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of
-/// it.
+/// Returns `true` if the drop-in writes timelines and recordings on demand of the environment.
 fn knows_files(project: &Project) -> bool {
     let sources = project.target().join("locksley/sources");
     let mut folders = std::fs::read_dir(sources).expect("it is unpacked");

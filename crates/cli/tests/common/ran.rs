@@ -1,8 +1,8 @@
-//! A command that has run.
+//! The outcome of a command.
 
 use std::process::Output;
 
-/// What a command said, and how it ended.
+/// Output and exit code of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,

@@ -1,8 +1,8 @@
-//! What makes no sense is refused, with what would make sense.
+//! Invalid input is refused with an error that names valid input.
 
 use crate::Lab;
 
-/// Runs a line that makes no sense: the exit code, and what the error must contain.
+/// Runs an invalid command line, and checks the exit code and that the error contains `parts`.
 fn refused(line: &str, code: i32, parts: &[&str]) {
     let lab = Lab::new();
     let ran = lab.run(line);
@@ -35,7 +35,7 @@ pub(crate) fn cannot_be_written(mut command: std::process::Command) {
     assert!(said.contains("standard output"), "{command:?}: {said}");
 }
 
-/// Every command that needs no server, in words and as a document.
+/// Every command that needs no server, with text and with JSON.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
@@ -128,7 +128,7 @@ fn impossible_numbers_are_refused() {
     );
     refused("compare fib --workers 0:4", 2, &["the least is 1"]);
     refused("compare fib --workers 8:1", 2, &["1:8"]);
-    refused("compare fib --workers two", 2, &["is no number"]);
+    refused("compare fib --workers two", 2, &["is not a number"]);
     refused("compare fib --workers 1000000", 2, &["the most"]);
     refused("compare fib --rounds 0", 2, &["1.."]);
     refused("compare fib --limit 5", 2, &["with its unit"]);

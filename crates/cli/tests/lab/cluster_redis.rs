@@ -16,7 +16,7 @@ pub(crate) const SMALL: &str = "uts --type binomial --branching 2000 --q 0.12 --
 
 const PASSWORD: &str = "nottingham";
 
-/// A folder, and a server with a password.
+/// A test folder, and a server with a password.
 pub(crate) struct Site {
     lab: Lab,
     pub(crate) server: Child,
@@ -34,8 +34,8 @@ fn start(lab: &Lab, port: u16) -> std::io::Result<Child> {
 }
 
 impl Site {
-    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if
-    /// that is 0.
+    /// Starts a server. Returns `None` if `LOCKSLEY_TEST_REDIS` is 0, or if there is no
+    /// redis-server; the latter is an error if the variable is set.
     pub(crate) fn new() -> Option<Site> {
         let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
         if wish.as_ref().is_some_and(|wish| wish == "0") {
@@ -163,7 +163,7 @@ fn workers_do_what_is_submitted_and_stop_when_they_are_told() {
         (&again["result"]["nodes"], &again["new"]),
         (&62_689.into(), &true.into())
     );
-    // The name of another job is free for this one if that is over, and only if it is meant.
+    // `--again` takes the name of another job that is over; without it the name is refused.
     let other = "uts --type binomial --branching 50 --q 0.12 --m 8 --seed 42";
     let taken = site.run(&format!("submit --job a {other}"));
     assert!(
@@ -282,7 +282,7 @@ fn a_job_is_watched_until_it_is_over() {
     let watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut watching = watching.spawn().expect("it runs");
     let mut lines = BufReader::new(watching.stdout.take().expect("it is a pipe")).lines();
-    // It is seen before there is a worker, and so more than once.
+    // There is no worker yet, so the job is shown as running more than once.
     let running = |line: &std::io::Result<String>| {
         line.as_ref().is_ok_and(|line| line.contains("running for"))
     };
@@ -356,7 +356,7 @@ fn what_was_set_aside_is_listed_shown_and_tried_again() {
     worker.wait().expect("it ends");
 }
 
-/// Every command that needs a server, in words and as a document.
+/// Every command that needs a server, with text and with JSON.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {

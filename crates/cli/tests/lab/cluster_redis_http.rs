@@ -1,5 +1,4 @@
-//! What `locksley cluster worker --http` shows: to Prometheus, to programs, and to people in
-//! Chromium.
+//! The HTTP interface of `locksley cluster worker --http`: metrics, JSON, and the page in Chromium.
 
 #[path = "../../../report/tests/browser/chromium.rs"]
 #[allow(dead_code)]
@@ -15,7 +14,7 @@ use serde_json::Value;
 
 use crate::cluster_redis::{SMALL, Site};
 
-/// A worker that shows itself, and where.
+/// A worker with an HTTP interface, and its address.
 struct Shown {
     worker: Child,
     address: String,
@@ -32,7 +31,7 @@ impl Shown {
             let (_, rest) = line.split_once("http://")?;
             Some(rest.trim_end_matches('/').to_owned())
         });
-        // What it says besides is not read; it must not fill the pipe.
+        // Drains the rest of its messages, so that the pipe does not fill up.
         std::thread::spawn(move || said.for_each(drop));
         let address = address.expect("it says where");
         Shown { worker, address }
@@ -100,7 +99,8 @@ fn metrics_say_what_waits_and_what_was_done() {
     assert_eq!(document["jobs"][0]["job"], "later");
 }
 
-/// `LOCKSLEY_TEST_BROWSER` demands that there is a browser.
+/// Returns `true` if there is a browser. Panics if there is none but `LOCKSLEY_TEST_BROWSER` is
+/// set.
 fn has_browser() -> bool {
     let program = std::env::var("CHROMIUM").unwrap_or_else(|_| "chromium".into());
     let there = Command::new(&program).arg("--version").output().is_ok();
@@ -146,7 +146,7 @@ fn the_page_shows_jobs_and_says_when_the_server_or_the_worker_is_gone() {
         assert!(text("document.getElementById('worker').innerText").contains("threads"));
     }
     assert!(browser.events("Log.entryAdded").is_empty(), "no complaints");
-    // It shows what comes without being loaded again.
+    // The page follows changes without being reloaded.
     site.json("cancel later --forget");
     until("no job is shown", || {
         text("getComputedStyle(document.getElementById('none')).display") != "none"

@@ -8,7 +8,7 @@ fn run_checks_the_result_and_counts() {
     let ran = lab.good("run queens:n=6 --workers 2 --stats");
     for part in [
         "queens:n=6 under stealing with 2 workers",
-        "4 solutions, as the serial program says",
+        "4 solutions, as in the serial program",
         "tasks run",
         "worker 0",
         "total",

@@ -1,4 +1,4 @@
-//! What is written where, and how it looks.
+//! The files that commands write, and the format of their output.
 
 use std::process::Stdio;
 
@@ -91,7 +91,7 @@ fn output_that_no_terminal_shows_is_plain() {
     }
 }
 
-/// A terminal, which `script` of util-linux gives the command where there is one.
+/// Runs the command on a pseudo-terminal of util-linux's `script`, if that is installed.
 #[cfg(target_os = "linux")]
 #[test]
 fn colours_are_for_terminals_and_no_color_forbids_them() {

@@ -1,4 +1,4 @@
-//! Ctrl-C stops at once, and what was measured is kept.
+//! Ctrl-C stops a command at once; the measurements so far are kept.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Lab, Ran};
 
-/// Starts a command line whose standard error is read from.
+/// Starts a command line with pipes for its output.
 fn start(lab: &Lab, line: &str) -> Child {
     let mut command = lab.command(line.split_whitespace());
     command
@@ -17,7 +17,8 @@ fn start(lab: &Lab, line: &str) -> Child {
     command.spawn().expect("it runs")
 }
 
-/// Waits until it says this on standard error; what it says after that is in the outcome.
+/// Waits until the command prints `said` to standard error, and interrupts it. The outcome has only
+/// the errors that were printed after that.
 fn interrupt_at(mut child: Child, said: &str) -> Ran {
     let mut lines = BufReader::new(child.stderr.take().expect("it is a pipe")).lines();
     let heard = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(said)));
@@ -32,14 +33,14 @@ fn interrupt_at(mut child: Child, said: &str) -> Ran {
 #[test]
 fn what_was_measured_is_kept() {
     let lab = Lab::new();
-    // The first workload is done when the second begins, and that one takes hours.
+    // The first workload is done when the second begins, which takes hours.
     let line =
         "compare fib:n=5 fib:n=45 --strategies stealing --rivals serial --workers 1 --rounds 1";
     let ran = interrupt_at(start(&lab, line), "measuring fib:n=45");
     assert_eq!(ran.code, 130, "{ran:?}");
     assert!(
         ran.err
-            .contains("interrupted: what was measured until now is kept in"),
+            .contains("interrupted: the measurements so far are kept in"),
         "{ran:?}"
     );
     let kept: serde_json::Value =
@@ -92,13 +93,13 @@ fn a_program_of_a_cluster_can_be_stopped() {
 #[test]
 fn an_experiment_can_be_stopped() {
     let lab = Lab::new();
-    // One thread at a time, a task of a second or so each, for hours.
+    // One thread with tasks of about a second each, for hours.
     let line = "experiment batch --threads 1 --tasks 1 --heavy 36 --rounds 1000";
     let ran = interrupt_at(start(&lab, line), "measuring batch");
     assert_eq!(ran.code, 130, "{ran:?}");
-    // Whether a repetition was complete by then is up to the machine.
+    // It depends on the machine whether a repetition was complete by then.
     let files = lab.files();
-    if ran.err.contains("is kept in") {
+    if ran.err.contains("are kept in") {
         assert!(files.contains(&"locksley-out/experiment.json".to_owned()));
     } else {
         assert!(ran.err.contains("nothing had been measured") && files.is_empty());

@@ -1,4 +1,4 @@
-//! The binary, as a person or a program uses it.
+//! Tests of the binary `locksley`: its output as text and as JSON, its files and its exit codes.
 
 mod bad_input;
 mod cluster;
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use ran::Ran;
 
-/// A folder of its own for each test, which is empty, and gone afterwards.
+/// An empty folder for one test, removed when the test ends.
 struct Lab(PathBuf);
 
 impl Lab {
@@ -36,14 +36,14 @@ impl Lab {
         Lab(path)
     }
 
-    /// The command, to be run in the folder.
+    /// Returns the command, to be run in the folder.
     fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_locksley"));
         command.args(arguments).current_dir(&self.0);
         command
     }
 
-    /// Runs a command line, of which the words are separated by spaces.
+    /// Runs a command line, whose words are separated by spaces.
     fn run(&self, line: &str) -> Ran {
         self.command(line.split_whitespace())
             .output()
@@ -51,14 +51,14 @@ impl Lab {
             .into()
     }
 
-    /// Runs it, and it must succeed.
+    /// Runs a command line that must succeed.
     fn good(&self, line: &str) -> Ran {
         let ran = self.run(line);
         assert_eq!(ran.code, 0, "{line}: {}{}", ran.out, ran.err);
         ran
     }
 
-    /// Runs it with `--json`: the document, which must be of that command.
+    /// Runs a command line with `--json`, and returns the document.
     fn json(&self, line: &str) -> Value {
         let ran = self.good(&format!("{line} --json"));
         assert!(ran.out.starts_with("{\n  \"schema\": 1,"), "{}", ran.out);
@@ -67,7 +67,7 @@ impl Lab {
         document
     }
 
-    /// All files below the folder, sorted, with `/` between the parts of a path.
+    /// Returns the paths of all files below the folder, sorted and separated by `/`.
     fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         let mut folders = vec![self.0.clone()];
@@ -97,6 +97,6 @@ impl Drop for Lab {
     }
 }
 
-/// Something short to compare.
+/// A short comparison.
 const COMPARE: &str =
     "compare fib:n=12 --strategies stealing,sharing --workers 1:2 --rounds 2 --seed 1";

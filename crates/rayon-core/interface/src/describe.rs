@@ -1,8 +1,7 @@
-//! The public interface of a library, from rustdoc's JSON: for every item its signature, written in
-//! one way.
+//! The public interface of a library, from rustdoc's JSON: the normalised signature of every item.
 //!
-//! What cannot be told from outside is left out: names of arguments, in which module something
-//! lies, who implements a trait by derivation.
+//! What users cannot observe is left out: names of arguments, the defining module, and whether a
+//! trait is derived.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use serde_json::{Map, Value};
 /// Items and their signatures.
 type Interface = BTreeMap<String, String>;
 
-/// Describes everything that can be reached from the root of a library.
+/// Returns everything that can be reached from the root of a library.
 pub(crate) fn interface(document: &Value) -> Interface {
     let mut found = Interface::new();
     let library = Library {
@@ -25,7 +24,7 @@ struct Library<'d> {
     index: &'d Value,
 }
 
-/// The one key of `{"function": {...}}`, and what it leads to.
+/// Returns the only key of `{"function": {...}}` and its value.
 fn kind(item: &Value) -> Option<(&str, &Value)> {
     let (kind, inner) = item["inner"].as_object()?.iter().next()?;
     Some((kind, inner))
@@ -60,7 +59,7 @@ impl<'d> Library<'d> {
             return;
         };
         if kind == "use" {
-            // What is passed on from a private module counts where it can be seen.
+            // An item that is re-exported from a private module counts where it is visible.
             if let Some(target) = self.item(&inner["id"]) {
                 self.member(target, path, found);
             }
@@ -87,19 +86,19 @@ impl<'d> Library<'d> {
         }
     }
 
-    /// An `impl` of a type: its methods, or that the trait is implemented.
+    /// Adds an `impl` of a type: its methods, or the implemented trait.
     fn implementation(&self, name: &str, inner: &Value, found: &mut Interface) {
         if !inner["blanket_impl"].is_null() {
             return;
         }
         if inner["trait"]["path"] == "Freeze" {
-            // The compiler's own.
+            // Internal to the compiler.
             return;
         }
         if !inner["trait"].is_null() {
             let mut of = plain(&inner["trait"]);
             forget_lifetimes(&mut of);
-            // That something is not `Send` is part of the interface too.
+            // A negative implementation, such as `!Send`, is part of the interface, too.
             let not = if inner["is_negative"] == true {
                 "!"
             } else {
@@ -117,8 +116,8 @@ impl<'d> Library<'d> {
     }
 }
 
-/// A signature: for a type, its parameters; for a function, those, what it takes and what it
-/// returns.
+/// Returns a signature: the generic parameters of a type; for a function also its arguments and its
+/// result.
 fn signature(item: &Value, of_impl: &Value) -> String {
     let inner = kind(item).map_or(&Value::Null, |(_, inner)| inner);
     let takes: Vec<Value> = list(&inner["sig"]["inputs"])
@@ -137,8 +136,7 @@ fn signature(item: &Value, of_impl: &Value) -> String {
     Value::from(parts).to_string()
 }
 
-/// A piece of JSON without numbers that differ between documents, and paths without the way to
-/// them.
+/// Removes ids, which differ between documents, from JSON, and reduces paths to their last segment.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(plain).collect(),
@@ -161,7 +159,7 @@ fn last(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// `Debug for Scope<'_>` and `Debug for Scope<'scope>` are the same.
+/// Removes lifetimes: `Debug for Scope<'_>` and `Debug for Scope<'scope>` are the same.
 fn forget_lifetimes(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(forget_lifetimes),
@@ -178,7 +176,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A library with one function, passed on from a private module, and one type with a method.
+    /// Returns a library with one function, re-exported from a private module, and one type with a
+    /// method.
     fn sample(argument: &str) -> Value {
         let function = json!({"function": {
             "sig": {"inputs": [[argument,

@@ -4,9 +4,9 @@
 //! interface PUBLISHED OURS SCRATCH
 //! ```
 //!
-//! Everything public in the package at `PUBLISHED` must be in the one at `OURS`, with the same
-//! signature; more may be. `SCRATCH` is a folder for what is built. rustdoc's JSON is not stable
-//! yet, so the compiler is told to allow it (`RUSTC_BOOTSTRAP`).
+//! Every public item of the package at `PUBLISHED` must be in the one at `OURS`, with the same
+//! signature; `OURS` may have more. `SCRATCH` is a folder for build artifacts. rustdoc's JSON is
+//! unstable, so `RUSTC_BOOTSTRAP` is set.
 
 #![forbid(unsafe_code)]
 
@@ -57,13 +57,12 @@ fn compare(published: &Path, ours: &Path, scratch: &Path) -> Result<Vec<String>,
     Ok(differences(&theirs, &ours))
 }
 
-/// Returns `false` for what a type of rayon's is said not to be: one that is more breaks no
-/// program.
+/// Returns `false` for negative implementations: a type that implements more breaks no program.
 fn is_promised(item: &str) -> bool {
     !item.starts_with("impl !")
 }
 
-/// What is missing here, or has another signature.
+/// Describes the items that are missing in `ours` or have another signature.
 fn differences(theirs: &BTreeMap<String, String>, ours: &BTreeMap<String, String>) -> Vec<String> {
     theirs
         .iter()
@@ -77,7 +76,7 @@ fn differences(theirs: &BTreeMap<String, String>, ours: &BTreeMap<String, String
         .collect()
 }
 
-/// Has rustdoc describe a package's library.
+/// Runs rustdoc on a package's library and returns its JSON.
 fn document(package: &Path, target: &Path) -> Result<Value, String> {
     let status = Command::new("cargo")
         .args(["rustdoc", "--quiet", "--lib", "--manifest-path"])

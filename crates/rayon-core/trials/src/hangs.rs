@@ -1,5 +1,5 @@
-//! Programs after the descriptions of reported deadlocks and overflows. Run one after the other on
-//! one thread, all of them end.
+//! Programs written after the descriptions of reported deadlocks and stack overflows. All of them
+//! end if their tasks run one after another on one thread.
 
 use std::sync::{Mutex, OnceLock, RwLock};
 
@@ -7,14 +7,14 @@ use rayon::prelude::*;
 
 const DONE: &str = "done";
 
-/// Work that takes a microsecond or so.
+/// Computes for about a microsecond.
 pub(crate) fn work(number: u64) -> u64 {
     (0..200).fold(number, |value, step| {
         value.wrapping_mul(31).rotate_left(7) ^ step
     })
 }
 
-/// A parallel loop of short steps.
+/// Runs a parallel loop of short steps.
 fn inner_loop(length: u64) -> u64 {
     (0..length)
         .into_par_iter()
@@ -36,9 +36,9 @@ pub(crate) fn mutex(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 854: a scope with many tasks, each of which has a parallel loop over what it holds in its
-/// frame. A thread that waits for a part of one loop takes another task, which waits in its turn,
-/// until its stack is full.
+/// rayon 854: a scope with many tasks, each of which has a parallel loop over data in its frame. A
+/// thread that waits for a part of one loop takes another task, which waits in turn, until its
+/// stack is full.
 pub(crate) fn spawns(pool: &rayon::ThreadPool) -> String {
     const TASKS: u64 = 200;
     let sums = Mutex::new(0_u64);
@@ -60,7 +60,7 @@ pub(crate) fn spawns(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 1142: an iterator behind `par_bridge` uses the pool itself.
+/// rayon 1142: an iterator under `par_bridge` uses the pool itself.
 pub(crate) fn bridge(pool: &rayon::ThreadPool) -> String {
     const ITEMS: usize = 500;
     pool.broadcast(|_| {
@@ -77,8 +77,8 @@ pub(crate) fn bridge(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 1205: tasks that hold a read lock around a parallel loop, and a thread that wants to
-/// write, for which the lock holds up all further readers.
+/// rayon 1205: tasks that hold a read lock around a parallel loop, and a waiting writer, for which
+/// the lock blocks all further readers.
 pub(crate) fn rwlock(pool: &rayon::ThreadPool) -> String {
     let engine = RwLock::new(0_u64);
     std::thread::scope(|threads| {
@@ -113,8 +113,8 @@ pub(crate) fn once(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// Readers in a parallel loop, and one writer among them, each of which computes in parallel while
-/// it has the lock.
+/// Readers and one writer in a parallel loop. Each of them computes in parallel while it holds the
+/// lock.
 pub(crate) fn readers(pool: &rayon::ThreadPool) -> String {
     let table = RwLock::new(0_u64);
     pool.install(|| {

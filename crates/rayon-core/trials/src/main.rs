@@ -1,10 +1,9 @@
-//! Programs that a pool of rayon's may not finish, sums of floating-point numbers, and ticks.
+//! Programs that rayon may not finish, sums of floating-point numbers, and ticks.
 //!
 //!     trials PROGRAM RUNS THREADS
 //!
-//! Runs a program so many times in a pool of so many threads, and prints a line after each run:
-//! `done`, or the result. Who waits for the lines can tell a run that stands still. See
-//! scripts/rayon-trials.
+//! Runs a program `RUNS` times in a pool of `THREADS` threads, and prints a line after each run:
+//! `done`, or the result. A missing line tells scripts/rayon-trials that a run stands still.
 
 mod hangs;
 mod sums;
@@ -15,7 +14,7 @@ use std::io::Write;
 /// A program that is run many times. What it returns is printed.
 type Program = fn(&rayon::ThreadPool) -> String;
 
-/// The programs by name, with the size of the threads' stacks.
+/// The programs by name, with the stack size of the threads.
 const PROGRAMS: &[(&str, Program, usize)] = &[
     ("mutex", hangs::mutex, 2 << 20),
     ("spawns", hangs::spawns, 64 << 10),

@@ -1,10 +1,10 @@
-//! Sums of floating-point numbers, whose last bits tell in which order they were added.
+//! Sums of floating-point numbers, whose last bits depend on the order of addition.
 
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-/// A million numbers of very different size, the same in every process.
+/// Returns a million numbers of very different magnitude, the same in every process.
 fn numbers() -> &'static [f64] {
     static NUMBERS: OnceLock<Vec<f64>> = OnceLock::new();
     NUMBERS.get_or_init(|| {
@@ -24,13 +24,13 @@ fn numbers() -> &'static [f64] {
     })
 }
 
-/// The bits of the sum.
+/// Returns the bits of the sum.
 pub(crate) fn sum(pool: &rayon::ThreadPool) -> String {
     let sum: f64 = pool.install(|| numbers().par_iter().sum());
     format!("{:016x}", sum.to_bits())
 }
 
-/// Count, mean and squared deviations, which are put together by a formula that rounds.
+/// Count, mean and squared deviations, which are combined by a formula that rounds.
 #[derive(Clone, Copy, Default)]
 struct Statistics {
     count: f64,
@@ -64,7 +64,7 @@ impl Statistics {
     }
 }
 
-/// The bits of mean and squared deviations.
+/// Returns the bits of mean and squared deviations.
 pub(crate) fn statistics(pool: &rayon::ThreadPool) -> String {
     let result = pool.install(|| {
         let parts = numbers()

@@ -1,4 +1,4 @@
-//! A tick like a game's: idle for some milliseconds, then serial work between bursts of short jobs.
+//! Ticks as in a game: idle for some milliseconds, then serial work between bursts of short jobs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use crate::hangs::work;
 
-/// The jobs of each burst, and how often each calls [`work`]: some microseconds.
+/// Number of jobs of each burst, and number of calls of [`work`] in a job: some microseconds.
 const BURSTS: [u64; 8] = [12, 24, 48, 16, 64, 24, 32, 12];
 const JOB: u64 = 10;
 
-/// How often the serial part between two bursts calls [`work`]: 25 microseconds or so.
+/// Number of calls of [`work`] in the serial part between two bursts: about 25 microseconds.
 const SERIAL: u64 = 70;
 
-/// How long the program is outside of the pool between two ticks.
+/// Time outside of the pool between two ticks.
 const OUTSIDE: Duration = Duration::from_millis(3);
 
 fn works(count: u64) -> u64 {

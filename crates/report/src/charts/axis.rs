@@ -1,4 +1,4 @@
-//! Axes: where the ticks are, and what they say.
+//! Axes: the positions and labels of ticks.
 
 use crate::format::{Unit, tick};
 
@@ -6,7 +6,7 @@ use crate::format::{Unit, tick};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
-    /// Twice as much is the same distance everywhere.
+    /// A factor of two is the same distance everywhere.
     Log,
 }
 
@@ -15,17 +15,17 @@ pub(crate) enum Scale {
 pub(crate) struct Axis {
     pub(crate) label: String,
     pub(crate) scale: Scale,
-    /// The ends, in values.
+    /// Values at the ends.
     low: f64,
     high: f64,
-    /// In values.
+    /// Values at the ticks.
     ticks: Vec<f64>,
-    /// What a value is multiplied by before it is shown.
+    /// Factor by which a value is multiplied before it is shown.
     factor: f64,
 }
 
 impl Axis {
-    /// From 0 to at least `most`, with about `wanted` ticks.
+    /// Returns an axis from 0 to at least `most`, with about `wanted` ticks.
     pub(crate) fn from_zero(label: impl Into<String>, most: f64, wanted: usize) -> Axis {
         let most = if most.is_finite() && most > 0.0 {
             most
@@ -45,14 +45,14 @@ impl Axis {
         }
     }
 
-    /// Whole numbers from 0.
+    /// Returns an axis of whole numbers from 0.
     pub(crate) fn counts(label: impl Into<String>, most: f64, wanted: usize) -> Axis {
         let mut axis = Axis::from_zero(label, most.max(1.0), wanted);
         axis.ticks.retain(|tick| tick.fract() == 0.0);
         axis
     }
 
-    /// Seconds from 0, in the unit that suits them.
+    /// Returns an axis of seconds from 0, shown in a suitable unit.
     pub(crate) fn seconds(label: &str, most: f64, wanted: usize) -> Axis {
         let unit = Unit::for_seconds(most);
         let axis = Axis::from_zero(
@@ -72,7 +72,7 @@ impl Axis {
         }
     }
 
-    /// Seconds on a logarithmic scale.
+    /// Returns a logarithmic axis of seconds.
     pub(crate) fn log_seconds(label: &str, least: f64, most: f64) -> Axis {
         let unit = Unit::for_seconds(most);
         let all = one_two_five(round_down(least * unit.per_second), most * unit.per_second);
@@ -89,7 +89,8 @@ impl Axis {
         }
     }
 
-    /// Numbers of workers: each of them if they are few and small, powers of two otherwise.
+    /// Returns an axis of numbers of workers: linear up to 16, otherwise logarithmic with powers of
+    /// two.
     pub(crate) fn workers(label: impl Into<String>, numbers: &[usize], wanted: usize) -> Axis {
         let most = numbers.iter().copied().max().unwrap_or(1).max(2);
         if most <= 16 {
@@ -126,8 +127,8 @@ impl Axis {
         }
     }
 
-    /// Values from 0, placed like the workers of `other`: so that the ideal speed-up is a straight
-    /// line.
+    /// Returns an axis with the scale of `other`, an axis of workers, so that the ideal speed-up is
+    /// a straight line.
     pub(crate) fn like(
         other: &Axis,
         label: impl Into<String>,
@@ -156,7 +157,7 @@ impl Axis {
         }
     }
 
-    /// Without the room between the largest value and the next tick.
+    /// Ends the axis at `most`, without the space up to the next tick.
     pub(crate) fn ending_at(mut self, most: f64) -> Axis {
         if most > self.low && most < self.high {
             self.high = most;
@@ -165,7 +166,7 @@ impl Axis {
         self
     }
 
-    /// Where on the axis a value is.
+    /// Returns the position of a value on the axis.
     pub(crate) fn at(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value.clamp(self.low, self.high),
@@ -173,30 +174,30 @@ impl Axis {
         }
     }
 
-    /// The ends, as places.
+    /// Returns the positions of the ends.
     pub(crate) fn range(&self) -> std::ops::Range<f64> {
         self.at(self.low)..self.at(self.high)
     }
 
-    /// The ticks, as places.
+    /// Returns the positions of the ticks.
     pub(crate) fn places(&self) -> Vec<f64> {
         self.ticks.iter().map(|tick| self.at(*tick)).collect()
     }
 
-    /// What the tick at a place says.
+    /// Returns the label of the tick at a position.
     pub(crate) fn say(&self, place: f64) -> String {
         let value = if self.scale == Scale::Log {
             place.exp2()
         } else {
             place
         };
-        // Off the binary rounding that log2 and the unit bring in.
+        // Removes the rounding errors of log2 and of the unit.
         let value = value * self.factor;
         let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
         tick(rounded)
     }
 
-    /// The longest label, in characters.
+    /// Returns the length of the longest label, in characters.
     pub(crate) fn widest(&self) -> usize {
         self.places()
             .into_iter()
@@ -206,7 +207,7 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `raw`.
+/// Returns the smallest of 1, 2, 5 times a power of ten that is at least `raw`.
 fn nice_step(raw: f64) -> f64 {
     let power = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 5.0]
@@ -216,7 +217,7 @@ fn nice_step(raw: f64) -> f64 {
     step.unwrap_or(10.0 * power)
 }
 
-/// The largest of 1, 2, 5 times a power of ten that is not above `value`.
+/// Returns the largest of 1, 2, 5 times a power of ten that is not above `value`.
 fn round_down(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1e-3;
@@ -229,8 +230,8 @@ fn round_down(value: f64) -> f64 {
         .unwrap_or(power)
 }
 
-/// 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not below
-/// `high`.
+/// Returns 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not
+/// below `high`.
 fn one_two_five(low: f64, high: f64) -> Vec<f64> {
     let mut ticks = vec![low];
     while ticks.len() < 200 && ticks[ticks.len() - 1] < high * (1.0 - 1e-9) {
@@ -243,7 +244,7 @@ fn one_two_five(low: f64, high: f64) -> Vec<f64> {
     ticks
 }
 
-/// Every second, third, ... until there are at most `limit`.
+/// Keeps every second, third, ... tick so that at most `limit` remain.
 fn thin(ticks: Vec<f64>, limit: usize) -> Vec<f64> {
     let every = ticks.len().div_ceil(limit.max(1));
     ticks.into_iter().step_by(every.max(1)).collect()

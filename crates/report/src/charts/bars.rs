@@ -1,4 +1,4 @@
-//! Bars: one per contender, the median as its length, the quartiles as a whisker.
+//! Bar charts: a bar per contender, with the median as its length and the quartiles as a whisker.
 
 use super::axis::Axis;
 use super::palette::{GRID, MUTED, TEXT};
@@ -8,13 +8,14 @@ use crate::{Comparison, Contender, Row, Summary};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// Heights: a bar with the line of text above it, and what is below the last one.
+/// Sizes: height of a bar with the text above it, of a bar, and of the space below the last one;
+/// space at the left and right.
 const ROW: f64 = 40.0;
 const BAR: f64 = 14.0;
 const FOOT: f64 = 44.0;
 const EDGE: f64 = 10.0;
 
-/// The times of all contenders, each with the number of workers with which it was fastest.
+/// Draws the times of all contenders, each with the number of workers with which it was fastest.
 pub(crate) fn bars(comparison: &Comparison, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let rows = shown(comparison);
     let most = rows
@@ -59,7 +60,7 @@ pub(crate) fn bars(comparison: &Comparison, series_index: &SeriesIndex) -> Resul
     })
 }
 
-/// For each contender its fastest row, right ones before wrong ones; the fastest contender first.
+/// Returns the fastest row of each contender, with right results preferred, sorted by time.
 fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
     let best = |name: &Contender| {
         let rows = comparison.rows.iter().filter(|row| row.contender == *name);
@@ -80,7 +81,7 @@ fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
     shown
 }
 
-/// The number of workers that all have, but for the serial code.
+/// Returns the number of workers if all contenders but the serial code have the same.
 fn shared_workers(rows: &[(&Row, Summary)]) -> Option<usize> {
     let mut workers = rows
         .iter()
@@ -95,7 +96,7 @@ fn place(axis: &Axis, width: f64, value: f64) -> f64 {
     EDGE + (axis.at(value) - range.start) / (range.end - range.start) * (width - 2.0 * EDGE - 8.0)
 }
 
-/// Grid lines and the axis below.
+/// Draws the grid lines and the axis below.
 fn ground(root: &Area<'_>, axis: &Axis, width: f64, height: f64) -> Result<(), Trouble> {
     let bottom = height - FOOT + 4.0;
     for value in axis.places() {
@@ -123,7 +124,7 @@ struct Bar<'a> {
     row: &'a Row,
     summary: &'a Summary,
     speedup: Option<f64>,
-    /// How many workers all have, which the title says.
+    /// Number of workers if it is the same for all; the title has it then.
     shared: Option<usize>,
     won: bool,
 }
@@ -166,7 +167,7 @@ impl Bar<'_> {
         {
             value.push_str(&format!(" ({})", times(speedup)));
         }
-        // Bold letters take more room.
+        // Bold letters are wider.
         let (style, letter) = if self.won {
             (FontStyle::Bold, 0.62)
         } else {

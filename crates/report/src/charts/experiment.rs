@@ -1,4 +1,4 @@
-//! The batches: total time, waiting time and steals by the number of threads.
+//! Charts of batches: total time, waiting time and steals by the number of threads.
 
 use super::axis::Axis;
 use super::lines::{Drawing, Joined, Line, Point};
@@ -6,7 +6,7 @@ use super::palette::series;
 use super::{Chart, Key, Marker, Swatch, Trouble};
 use crate::{Arrival, Batch, DequeKind, Experiment, Load, Summary};
 
-/// What is plotted.
+/// A plotted quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Time,
@@ -41,7 +41,7 @@ impl Quantity {
     }
 }
 
-/// Whether a line of this chart says anything: without stealing, there are no steals to count.
+/// Returns `true` if the quantity exists for a batch: without stealing there are no steals.
 fn applies(quantity: Quantity, batch: &Batch) -> bool {
     quantity != Quantity::Steals || batch.stealing
 }
@@ -54,8 +54,8 @@ const VARIANTS: [(bool, DequeKind); 4] = [
     (false, DequeKind::Bounded),
 ];
 
-/// One quantity of all batches with one kind of load, a line for each variant; `None` if there are
-/// none.
+/// Draws one quantity of all batches with one kind of load and of arrival, a line for each variant.
+/// Returns `None` if there are none.
 pub(crate) fn experiment(
     experiment: &Experiment,
     (load, arrival): (Load, Arrival),

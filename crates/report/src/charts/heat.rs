@@ -1,4 +1,4 @@
-//! A map of who stole from whom: a row for each thief, a column for each victim.
+//! Heat maps of steals: a row for each thief, a column for each victim.
 
 use super::palette::{HEAT, MUTED, TEXT, on_heat};
 use super::{Area, Canvas, Chart, Key, SMALL, Swatch, Trouble, px, text, twice};
@@ -7,15 +7,15 @@ use crate::format::{count, plural, tick};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// More rows than this would be too thin to point at; neighbours share one.
+/// Largest number of rows. More would be too thin to point at, so neighbouring workers share a row.
 const ROWS: usize = 32;
 
-/// How many neighbouring workers a row stands for.
+/// Returns the number of neighbouring workers that share a row.
 pub(crate) fn group(map: &StealMap) -> usize {
     map.counts.len().div_ceil(ROWS).max(1)
 }
 
-/// The map, workers in groups if there are many.
+/// Draws the map, with workers in groups if there are many.
 pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
     let group = group(map);
     let counts = grouped(&map.counts, group);
@@ -51,7 +51,7 @@ pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
     })
 }
 
-/// Sums over squares of `group` times `group` workers.
+/// Sums the counts over squares of `group` times `group` workers.
 fn grouped(counts: &[Vec<u64>], group: usize) -> Vec<Vec<u64>> {
     let side = counts.len().div_ceil(group);
     let mut sums = vec![vec![0; side]; side];
@@ -63,7 +63,7 @@ fn grouped(counts: &[Vec<u64>], group: usize) -> Vec<Vec<u64>> {
     sums
 }
 
-/// Which step of the scale a count is on: 0 for none, up to 6 for the most.
+/// Returns the step of the colour scale for a count: 0 for none, up to 6 for the largest.
 fn step(steals: u64, most: u64) -> usize {
     if steals == 0 {
         0
@@ -82,7 +82,7 @@ impl Heat<'_> {
     fn draw(&self, width: f64) -> Result<Canvas, Trouble> {
         let side = self.counts.len().max(1) as f64;
         let (left, top) = (58.0, 46.0);
-        // Cells of a size that can be read, but no larger than need be.
+        // Cells as large as fits, but no larger than needed to read them.
         let cell = ((width - left - 8.0) / side).min(if side <= 8.0 { 56.0 } else { 26.0 });
         let mut canvas = Canvas::new(width, top + cell * side + 10.0);
         canvas.layer(None, None, |root| self.names(root, left, top, cell))?;
@@ -101,7 +101,7 @@ impl Heat<'_> {
         Ok(canvas)
     }
 
-    /// `worker 3`, or `workers 4–7` of a group.
+    /// Returns `worker 3`, or `workers 4–7` for a group.
     fn who(&self, index: usize, what: &str) -> String {
         let first = index * self.group;
         let gap = if what.is_empty() { "" } else { " " };
@@ -170,7 +170,7 @@ impl Heat<'_> {
             (px(x + cell) - px(1.0), px(y + cell) - px(1.0)),
         ];
         root.draw(&Rectangle::new(corners, HEAT[step].color().filled()))?;
-        // Numbers in all cells or in none.
+        // All cells have numbers, or none has.
         if cell >= brief(self.most).chars().count() as f64 * SMALL * 0.6 + 6.0
             && cell >= SMALL + 6.0
         {
@@ -185,7 +185,7 @@ impl Heat<'_> {
     }
 }
 
-/// At most five characters for any count below a billion.
+/// Formats a count with few characters: at most seven below a billion.
 fn brief(steals: u64) -> String {
     if steals < 100_000 {
         steals.to_string()

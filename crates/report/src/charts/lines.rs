@@ -1,4 +1,4 @@
-//! Plots of lines, points, whiskers and areas over an axis: what most charts consist of.
+//! Plots of lines, points, whiskers and areas, of which most charts consist.
 
 use super::axis::Axis;
 use super::palette::{GRID, Ink, MUTED, TEXT};
@@ -7,7 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// A point, and the ends of its whisker if it has one.
+/// Coordinates of a point, and the ends of its whisker if it has one.
 pub(crate) type Point = (f64, f64, Option<(f64, f64)>);
 
 /// How the points of a line are joined.
@@ -25,9 +25,9 @@ pub(crate) struct Line {
     pub(crate) joined: Joined,
     pub(crate) marker: Option<Marker>,
     pub(crate) points: Vec<Point>,
-    /// The contender whose line it is, if there is one.
+    /// Contender to which the line belongs, if any.
     pub(crate) contender: Option<String>,
-    /// What a pointer is told.
+    /// Tooltip.
     pub(crate) hint: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Drawing {
 }
 
 impl Drawing {
-    /// The smallest and the largest value of the lines, whiskers included.
+    /// Returns the smallest and the largest value of the lines, whiskers included.
     pub(crate) fn extent(&self) -> (f64, f64) {
         let points = self.lines.iter().flat_map(|line| &line.points);
         let ends = points.map(|(_, y, whisker)| whisker.unwrap_or((*y, *y)));
@@ -80,7 +80,7 @@ impl Drawing {
         })
     }
 
-    /// Draws the chart; `axes` says which axes, horizontal and vertical, suit a width.
+    /// Draws the chart. `axes` returns the horizontal and the vertical axis for a width.
     pub(crate) fn finish(
         self,
         title: String,
@@ -119,7 +119,7 @@ type Context<'a, 'b> =
     ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 impl Plot<'_> {
-    /// Draws it, a layer for each line.
+    /// Draws the plot with a layer for each line.
     fn draw(&self) -> Result<Canvas, Trouble> {
         let mut canvas = Canvas::new(self.width, self.height);
         canvas.layer(None, None, |root| self.frame(root))?;
@@ -135,7 +135,7 @@ impl Plot<'_> {
         Ok(canvas)
     }
 
-    /// The coordinates, the same for each layer.
+    /// Returns the coordinate system, which is the same for each layer.
     fn context<'a, 'b>(&self, root: &'a Area<'b>) -> Result<Context<'a, 'b>, Trouble> {
         let labels = self.y.widest() as f64 * SMALL * 0.6 + 12.0;
         let context = ChartBuilder::on(root)
@@ -147,8 +147,8 @@ impl Plot<'_> {
         Ok(context)
     }
 
-    /// Grid, ticks and the names of the axes. That of the vertical one lies, above the plot: it is
-    /// easier to read, and a phone has no room for it elsewhere.
+    /// Draws grid, ticks and the names of the axes. The name of the vertical one is written
+    /// horizontally above the plot, where it is easier to read, and fits on a phone.
     fn frame(&self, root: &Area<'_>) -> Result<(), Trouble> {
         let context = self.context(root)?;
         let (x, y) = (self.x.range(), self.y.range());

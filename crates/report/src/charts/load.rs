@@ -1,4 +1,4 @@
-//! Loads over time.
+//! Charts of loads over time.
 
 use super::axis::Axis;
 use super::lines::{Band, Drawing, Joined, Line};
@@ -7,11 +7,11 @@ use super::{Chart, Key, Swatch, Trouble};
 use crate::format::{plural, tick};
 use crate::{LoadCurve, LoadPoint, TimeUnit};
 
-/// More points than this are more than a picture has pixels.
+/// Largest number of points: more than a picture has pixels.
 const POINTS: usize = 1000;
 
-/// Mean, maximum and the range between the outer percentiles. `most` is the largest load on the
-/// vertical axis, so that curves beside each other compare.
+/// Draws mean, maximum and the range between the outer percentiles. `most` is the largest load on
+/// the vertical axis, the same for curves that are to be compared.
 pub(crate) fn load(curve: &LoadCurve, most: f64) -> Result<Chart, Trouble> {
     let points = thinned(&curve.points);
     let mut drawing = Drawing::default();
@@ -62,7 +62,7 @@ pub(crate) fn load(curve: &LoadCurve, most: f64) -> Result<Chart, Trouble> {
     })
 }
 
-/// What lies between the outer percentiles.
+/// Returns the time and the outer percentiles of a point.
 fn middle(point: &LoadPoint) -> Option<(f64, f64, f64)> {
     Some((
         point.time,
@@ -71,8 +71,8 @@ fn middle(point: &LoadPoint) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// At most [`POINTS`] points; of neighbours the one with the largest maximum, so that no peak gets
-/// lost.
+/// Reduces points to at most [`POINTS`]. Of neighbours the one with the largest maximum is kept, so
+/// that no peak is lost.
 fn thinned(points: &[LoadPoint]) -> Vec<LoadPoint> {
     let chunk = points.len().div_ceil(POINTS).max(1);
     let highest =

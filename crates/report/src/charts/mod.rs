@@ -1,9 +1,9 @@
 //! Charts as SVG, drawn by plotters.
 //!
-//! Each chart is drawn twice, for wide pages and for narrow ones, because text that shrinks with
-//! its picture cannot be read on a phone; the page shows the one that fits. A chart consists of
-//! layers, each drawn by itself and put into a group of its own, so that the page can hide one
-//! contender and a pointer finds out what it points at.
+//! Each chart is drawn twice, for wide and for narrow pages, because text that shrinks with its
+//! picture cannot be read on a phone; the page shows the picture that fits. A chart consists of
+//! layers. Each is drawn separately into a group of its own, so that the page can hide a contender,
+//! and each can have a tooltip.
 
 mod axis;
 mod bars;
@@ -33,12 +33,12 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Why a chart could not be drawn.
+/// Error of a chart that could not be drawn.
 pub(crate) type Trouble = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Lengths are in pixels of a page at its normal size; plotters has whole numbers only, so it gets
-/// this many times as many.
+/// Units of plotters per pixel. Lengths are in pixels of a page at its normal size, but plotters
+/// has whole numbers only.
 const FINE: f64 = 4.0;
 const WIDE: f64 = 760.0;
 const NARROW: f64 = 340.0;
@@ -62,13 +62,13 @@ pub(crate) struct Chart {
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) label: String,
-    /// A small picture of the line or area.
+    /// SVG of a small line or area.
     pub(crate) swatch: String,
-    /// The contender that it stands for, if it is one.
+    /// Contender to which the entry belongs, if any.
     pub(crate) contender: Option<String>,
 }
 
-/// What a legend shows beside a name.
+/// The symbol beside a name in a legend.
 #[derive(Clone, Copy, Debug)]
 enum Swatch {
     Line(Ink, Option<Marker>),
@@ -131,8 +131,7 @@ enum Marker {
 }
 
 impl Marker {
-    /// The marker of the series with this number, such that colour and marker together come round
-    /// after 32.
+    /// Returns the marker of a series. Combinations of colour and marker repeat after 32 series.
     fn series(number: usize) -> Marker {
         [
             Marker::Circle,
@@ -142,7 +141,7 @@ impl Marker {
         ][(number + number / 8) % 4]
     }
 
-    /// The corners around the origin, for shapes that have corners.
+    /// Returns the corners around the origin, for shapes that have corners.
     fn corners(self, size: f64) -> Vec<(f64, f64)> {
         match self {
             Marker::Circle | Marker::Ring => Vec::new(),
@@ -185,24 +184,24 @@ impl Marker {
     }
 }
 
-/// Text of a size in pixels, anchored at one of its edges.
+/// Returns a style for text of a size in pixels, anchored at one of its edges.
 fn text(ink: Ink, size: f64, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     // plotters divides sizes by 1.24 when it writes SVG.
     let font = ("sans-serif", size * FINE * 1.24).into_font();
     font.color(&ink.color()).pos(Pos::new(horizontal, vertical))
 }
 
-/// A line of a width in pixels.
+/// Returns a style for a line of a width in pixels.
 fn stroke(ink: Ink, width: f64) -> ShapeStyle {
     ink.color()
         .stroke_width((width * FINE).round().max(1.0) as u32)
 }
 
-/// A picture in the making.
+/// A picture that is being drawn.
 struct Canvas {
     width: f64,
     height: f64,
-    /// If the page may stretch it: from where on.
+    /// For a picture that the page may stretch: the left edge of the part that is stretched.
     left: Option<f64>,
     body: String,
 }
@@ -217,8 +216,7 @@ impl Canvas {
         }
     }
 
-    /// Draws something in a group of its own, of a contender if one is given, with what a pointer
-    /// is told.
+    /// Draws a group, which may belong to a contender and have a tooltip.
     fn layer(
         &mut self,
         contender: Option<&str>,
@@ -248,7 +246,7 @@ impl Canvas {
         Ok(())
     }
 
-    /// The whole picture; `name` is what a screen reader says.
+    /// Returns the whole picture. `name` is its title for screen readers.
     fn finish(self, class: &str, name: &str) -> String {
         let left = self
             .left
@@ -266,8 +264,7 @@ impl Canvas {
     }
 }
 
-/// Without the attributes that say what is the case anyway. Text is escaped, so none of it looks
-/// like an attribute.
+/// Removes attributes with default values. Text is escaped, so none of it looks like an attribute.
 fn lean(svg: &str) -> String {
     let svg = svg
         .replace(" opacity=\"1\"", "")
@@ -275,7 +272,7 @@ fn lean(svg: &str) -> String {
         .replace(" stroke=\"none\"", "");
     let mut tight = String::with_capacity(svg.len());
     for line in svg.lines() {
-        // plotters puts text on lines of its own, which would come out as spaces.
+        // plotters puts text on separate lines, which would be rendered as spaces.
         if line.starts_with('<') && !line.starts_with("</text") {
             tight.push('\n');
         }
@@ -295,12 +292,12 @@ fn twice(
     ])
 }
 
-/// Which number each contender has on the page: the same colour and marker in all charts.
+/// Numbers of the contenders on the page. Each has the same colour and marker in all charts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeriesIndex(Vec<String>);
 
 impl SeriesIndex {
-    /// Numbers names in the order in which they come; `serial` has none.
+    /// Numbers the names in order of appearance; `serial` has no number.
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> SeriesIndex {
         let mut series_index = SeriesIndex::default();
         for name in names {
@@ -311,7 +308,7 @@ impl SeriesIndex {
         series_index
     }
 
-    /// All names.
+    /// Returns all names.
     pub(crate) fn names(&self) -> &[String] {
         &self.0
     }

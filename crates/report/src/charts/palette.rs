@@ -1,15 +1,15 @@
-//! Colours, light and dark.
+//! Colours for light and dark themes.
 //!
 //! A chart is drawn in the colours for light backgrounds, so that its SVG is complete by itself.
-//! The page maps each of these colours to a CSS variable, and the variable to what suits the
-//! reader's theme. So every ink needs a colour of its own. The series follow the palette of Okabe
-//! and Ito for readers who do not tell all colours apart, darkened until lines have a contrast of 3
-//! to 1 with the page; a marker of its own goes with each.
+//! The page maps each of these colours to a CSS variable, whose value depends on the reader's
+//! theme. Therefore every ink needs a different light colour. The series follow the palette of
+//! Okabe and Ito for colour-blind readers, darkened until lines have a contrast of 3 to 1 with the
+//! page. Series also differ in their markers.
 
 use plotters::style::RGBColor;
 use std::fmt::Write;
 
-/// A colour by what it is for.
+/// A colour with a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ink {
     /// The CSS variable is `--ink-<name>`.
@@ -39,7 +39,7 @@ const SERIES: [Ink; 8] = [
     ink("series-8", 0x3C8FC7, 0x9AD4F7),
 ];
 
-/// From few to many.
+/// Colour scale of heat maps, from few to many.
 pub(crate) const HEAT: [Ink; 7] = [
     ink("heat-0", 0xF1F5F9, 0x1D232B),
     ink("heat-1", 0xD6E6F4, 0x17354F),
@@ -74,31 +74,31 @@ fn all() -> impl Iterator<Item = Ink> {
         .chain(HEAT_TEXT)
 }
 
-/// The ink of the series with this number; they come round again after eight, when only the markers
-/// tell them apart.
+/// Returns the ink of a series. Inks repeat after eight series, which then differ in their markers
+/// only.
 pub(crate) fn series(number: usize) -> Ink {
     SERIES[number % SERIES.len()]
 }
 
-/// The ink for text on this step of [`HEAT`].
+/// Returns the ink for text on a step of [`HEAT`].
 pub(crate) fn on_heat(step: usize) -> Ink {
     HEAT_TEXT[usize::from(step > 3)]
 }
 
 impl Ink {
-    /// As plotters wants it.
+    /// Returns the light colour for plotters.
     pub(crate) fn color(self) -> RGBColor {
         let [_, red, green, blue] = self.light.to_be_bytes();
         RGBColor(red, green, blue)
     }
 
-    /// As an attribute of SVG has it.
+    /// Returns the light colour as in attributes of SVG.
     pub(crate) fn hex(self) -> String {
         format!("#{:06X}", self.light)
     }
 }
 
-/// The part of the style sheet that makes the colours depend on the theme.
+/// Returns the part of the style sheet that makes colours depend on the theme.
 pub(crate) fn style_sheet() -> String {
     let variables = |dark: bool| {
         all().fold(String::new(), |mut css, ink| {

@@ -1,4 +1,4 @@
-//! Predictions of the simulator beside what was measured.
+//! Charts of predicted and measured times.
 
 use super::axis::{Axis, Scale};
 use super::lines::{Drawing, Joined, Line, Point};
@@ -6,7 +6,7 @@ use super::palette::MUTED;
 use super::{Chart, Key, Marker, SeriesIndex, Swatch, Trouble};
 use crate::{Replay, ReplayPoint, Summary};
 
-/// Predicted times as lines, measured ones as rings.
+/// Draws predicted times as lines and measured ones as rings.
 pub(crate) fn replay(replay: &Replay, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let mut drawing = Drawing::default();
     let mut rings = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn replay(replay: &Replay, series_index: &SeriesIndex) -> Result<Char
     })
 }
 
-/// The median. A whisker would be hidden by its ring.
+/// Returns the median. A whisker would be hidden by the ring.
 fn measured(point: &ReplayPoint) -> Option<Point> {
     Some((
         point.workers as f64,

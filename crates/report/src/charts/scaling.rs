@@ -1,4 +1,4 @@
-//! Efficiency on more and more hosts.
+//! Charts of efficiency by the number of hosts.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::{ScalePoint, Scaling};
 
 const HEIGHT: f64 = 300.0;
 
-/// A line for each way of balancing.
+/// Draws a line for each protocol of balancing.
 pub(crate) fn scaling(scaling: &Scaling, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let mut drawing = Drawing::default();
     for name in names(scaling).names() {
@@ -43,7 +43,7 @@ fn names(scaling: &Scaling) -> SeriesIndex {
     SeriesIndex::new(scaling.points.iter().map(|point| point.strategy.as_str()))
 }
 
-/// The same as a picture that stands alone: with a white ground, a title and a legend.
+/// Draws the same chart as a stand-alone picture with a white background, a title and a legend.
 pub(crate) fn scaling_alone(data: &Scaling) -> Option<String> {
     if data.points.is_empty() {
         return None;

@@ -7,7 +7,7 @@ use super::{Chart, Key, Marker, SeriesIndex, Swatch, Trouble};
 use crate::format::times;
 use crate::{Comparison, Profile, Row, Summary};
 
-/// Draws it over the numbers of workers.
+/// Draws the chart over the numbers of workers.
 fn finish(drawing: Drawing, title: String, workers: &[usize]) -> Result<Chart, Trouble> {
     let (least, most) = drawing.extent();
     drawing.finish(title, 330.0, |width| {
@@ -17,7 +17,7 @@ fn finish(drawing: Drawing, title: String, workers: &[usize]) -> Result<Chart, T
     })
 }
 
-/// The ideal: P workers, P times as fast.
+/// Adds the line of the ideal speed-up: P workers, P times as fast.
 fn ideal(drawing: &mut Drawing, workers: &[usize], label: &str) {
     let most = workers.iter().copied().max().unwrap_or(1) as f64;
     let points = vec![(1.0, 1.0, None), (most, most, None)];
@@ -27,15 +27,15 @@ fn ideal(drawing: &mut Drawing, workers: &[usize], label: &str) {
     drawing.legend.push(Key::new(label, Swatch::Dashes(MUTED)));
 }
 
-/// A measured speed-up with its whisker; the times `base` is divided by must not be 0.
+/// Returns a measured speed-up with its whisker, or `None` without a time above 0.
 fn point(base: f64, workers: usize, time: Option<Summary>) -> Option<Point> {
     let time = time.filter(|time| time.lower > 0.0)?;
     let whisker = (base / time.upper, base / time.lower);
     Some((workers as f64, base / time.median, Some(whisker)))
 }
 
-/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if
-/// only one number was measured, or there is no serial code to compare with.
+/// Draws the speed-ups of all contenders against the serial code, by the number of workers. Returns
+/// `None` if only one number or no serial code was measured.
 pub(crate) fn speedups(
     comparison: &Comparison,
     series_index: &SeriesIndex,
@@ -81,7 +81,7 @@ pub(crate) fn speedups(
     finish(drawing, title, &workers).map(Some)
 }
 
-/// Measured speed-ups between the bounds that work and span set.
+/// Draws measured speed-ups between the bounds that work and span set.
 pub(crate) fn profile(profile: &Profile) -> Result<Chart, Trouble> {
     let mut points: Vec<Point> = profile
         .measured
@@ -104,8 +104,8 @@ pub(crate) fn profile(profile: &Profile) -> Result<Chart, Trouble> {
     finish(drawing, title, &workers)
 }
 
-/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader
-/// wants to know of a larger machine.
+/// Returns powers of two that extend beyond the measured numbers to where the bounds flatten, which
+/// shows what a larger machine would gain.
 fn numbers(profile: &Profile) -> Vec<usize> {
     let far = (2.0 * profile.parallelism())
         .clamp(8.0, 64.0)
@@ -126,9 +126,9 @@ fn numbers(profile: &Profile) -> Vec<usize> {
         .collect()
 }
 
-/// The two bounds, and the area between them.
+/// Adds the two bounds and the area between them.
 fn bounds(drawing: &mut Drawing, profile: &Profile, most: usize) {
-    // They bend between the powers of two.
+    // The bounds bend between the powers of two.
     let fine = |i: u32| (most as f64).powf(f64::from(i) / 128.0).round() as usize;
     let fine: Vec<usize> = (0..=128).map(fine).collect();
     let (at_most, at_least) = (

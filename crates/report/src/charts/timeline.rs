@@ -1,4 +1,4 @@
-//! What each worker did when: a track per worker, an arrow per task that went from one to another.
+//! Timelines: a track per worker, an arrow per task that moved from one worker to another.
 
 use super::axis::Axis;
 use super::palette::{DEALING, DONATION, GRID, IDLE, Ink, MUTED, PARKED, STEAL, TASK, TEXT};
@@ -7,15 +7,14 @@ use crate::{Arrow, ArrowKind, SliceKind, Timeline, Track};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// What a page can hold: slices and arrows of the wide picture. The narrow one has room for a
-/// third.
+/// Largest numbers of slices and arrows in the wide picture. The narrow one has a third of them.
 const CAP: (usize, usize) = (3000, ARROWS);
-/// More arrows than this would hide the tracks.
+/// Largest number of arrows: more would hide the tracks.
 pub(crate) const ARROWS: usize = 300;
-/// More tracks than this are left out, with a remark.
+/// Largest number of tracks. The page says how many more there are.
 pub(crate) const TRACKS: usize = 64;
 
-/// The zoom of the page stretches what is right of this.
+/// Left edge of the part that the page's zoom stretches.
 const LEFT: f64 = 72.0;
 const TOP: f64 = 8.0;
 const FOOT: f64 = 44.0;
@@ -36,7 +35,7 @@ fn arrow_ink(kind: ArrowKind) -> Ink {
     }
 }
 
-/// The timeline, made smaller where it has too much for a page.
+/// Draws the timeline, reduced if it has too much for a page.
 pub(crate) fn timeline(timeline: &Timeline) -> Result<Chart, Trouble> {
     let heading = crate::results::heading(&timeline.program, &timeline.parameters);
     let title = format!("{heading}, {}: what each worker did", timeline.strategy);
@@ -158,7 +157,7 @@ impl<'a> Tracks<'a> {
         let middle = TOP + self.row * (index as f64 + 0.5);
         let (top, bottom) = (px(middle - self.bar / 2.0), px(middle + self.bar / 2.0));
         for slice in &track.slices {
-            // Nothing that happened is invisible.
+            // Even the shortest slice is visible.
             let (from, to) = (
                 self.x(slice.start),
                 self.x(slice.end).max(self.x(slice.start) + 1),
@@ -194,8 +193,8 @@ impl<'a> Tracks<'a> {
         Ok(())
     }
 
-    /// From the middle of one track to the near edge of the other; `None` if one of them is not
-    /// shown.
+    /// Returns the ends of an arrow: the middle of one track and the near edge of the other.
+    /// Returns `None` if one of them is not shown, or both are the same.
     fn ends(&self, arrow: &Arrow) -> Option<((i32, i32), (i32, i32))> {
         let row = |worker| {
             self.timeline

@@ -1,4 +1,4 @@
-//! Who wins, and by how much.
+//! Comparisons: the winners, and by how much they win.
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, SeriesIndex};
@@ -6,7 +6,7 @@ use crate::format::{escape, plural, range, seconds, sentence, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
 
-/// The top of the page: a sentence and a table.
+/// Returns the summary at the top of the page: a sentence and a table.
 pub(super) fn summary(results: &Results) -> String {
     let decided: Vec<(&Comparison, &Row)> = results
         .comparisons
@@ -50,7 +50,7 @@ pub(super) fn summary(results: &Results) -> String {
     html
 }
 
-/// `stealing was the fastest in 2 of 3 workloads, sharing in 1.`
+/// Returns `stealing was the fastest in 2 of 3 workloads, sharing in 1.`
 fn verdict(decided: &[(&Comparison, &Row)]) -> String {
     let mut wins: Vec<(&str, usize)> = Vec::new();
     for (_, row) in decided {
@@ -84,7 +84,7 @@ fn verdict(decided: &[(&Comparison, &Row)]) -> String {
     text + "."
 }
 
-/// How many times as fast as the best rival the best strategy is.
+/// Returns the factor by which the best strategy is faster than the best rival.
 fn against_rival(comparison: &Comparison) -> Option<f64> {
     let best = |ours: fn(&Contender) -> bool| {
         let rows = comparison
@@ -98,7 +98,7 @@ fn against_rival(comparison: &Comparison) -> Option<f64> {
     (own > 0.0).then(|| rival / own)
 }
 
-/// Whom the measurement does not tell from the winner, the first few by name.
+/// Lists the rows that are not clearly slower than the winner, the first few by name.
 fn tied(comparison: &Comparison, winner: &Row) -> String {
     let rows = comparison.tied();
     let name = |row: &&Row| {
@@ -117,7 +117,7 @@ fn tied(comparison: &Comparison, winner: &Row) -> String {
     names.join("; ")
 }
 
-/// `stealing, 2 workers`.
+/// Returns `stealing, 2 workers`.
 fn label(row: &Row) -> String {
     match row.contender {
         Contender::Serial => "serial".into(),
@@ -125,7 +125,7 @@ fn label(row: &Row) -> String {
     }
 }
 
-/// One article per workload.
+/// Returns one article per workload.
 pub(super) fn section(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, comparison) in results.comparisons.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the words on the page mean.
+//! Explanations of the words on the page.
 
 use crate::charts::SeriesIndex;
 use crate::format::escape;
@@ -36,7 +36,7 @@ const WORDS: [(&str, &str); 8] = [
     ),
 ];
 
-/// Strategies and rivals by the part of their names before a colon.
+/// Strategies and rivals, by the part of their names before a colon.
 const STRATEGIES: [(&str, &str); 19] = [
     (
         "stealing",
@@ -118,7 +118,7 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
 ];
 
-/// The words of the page, and the contenders that are on it.
+/// Explains the words of the page, and the contenders that are on it.
 pub(super) fn section(series_index: &SeriesIndex) -> String {
     let mut html = String::from("<section id=\"words\"><h2>Words</h2>\n<dl>\n");
     for (word, meaning) in WORDS {

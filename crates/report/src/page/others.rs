@@ -1,4 +1,4 @@
-//! Profiles, predictions, experiments, and what the workers did.
+//! The other sections: profiles, predictions, steals, loads, timelines and experiments.
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, Quantity, SeriesIndex};
@@ -7,7 +7,7 @@ use crate::results::{heading, spell};
 use crate::{Arrival, Batch, Experiment, Load, Profile, Replay, Results, Summary};
 use std::fmt::Write;
 
-/// One article per profile.
+/// Returns one article per profile.
 pub(super) fn profiles(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, profile) in results.profiles.iter().enumerate() {
@@ -78,7 +78,7 @@ fn profile_table(profile: &Profile) -> String {
     }
 }
 
-/// One article per recorded run.
+/// Returns one article per recorded run.
 pub(super) fn replays(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, replay) in results.replays.iter().enumerate() {
@@ -103,7 +103,7 @@ pub(super) fn replays(results: &Results, series_index: &SeriesIndex) -> String {
     html
 }
 
-/// One article per program and network.
+/// Returns one article per program and network.
 pub(super) fn scalings(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, scaling) in results.scalings.iter().enumerate() {
@@ -159,7 +159,7 @@ fn replay_table(replay: &Replay) -> String {
     table.finish()
 }
 
-/// One article per map of steals.
+/// Returns one article per map of steals.
 pub(super) fn steals(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, map) in results.steals.iter().enumerate() {
@@ -190,7 +190,7 @@ pub(super) fn steals(results: &Results, _: &SeriesIndex) -> String {
     html
 }
 
-/// One article per curve; curves of one program have one scale.
+/// Returns one article per curve. Curves of the same program have the same scale.
 pub(super) fn loads(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, curve) in results.loads.iter().enumerate() {
@@ -219,7 +219,7 @@ pub(super) fn loads(results: &Results, _: &SeriesIndex) -> String {
     html
 }
 
-/// One article per timeline.
+/// Returns one article per timeline.
 pub(super) fn timelines(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, timeline) in results.timelines.iter().enumerate() {
@@ -270,7 +270,7 @@ pub(super) fn timelines(results: &Results, _: &SeriesIndex) -> String {
     html
 }
 
-/// One article per experiment: a plot of each quantity for each kind of load.
+/// Returns one article per experiment, with a plot of each quantity for each kind of load.
 pub(super) fn experiments(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, experiment) in results.experiments.iter().enumerate() {

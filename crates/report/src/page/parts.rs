@@ -1,10 +1,10 @@
-//! The pieces that sections are put together from.
+//! Elements of which sections consist.
 
 use crate::charts::{Chart, Trouble};
 use crate::format::escape;
 use std::fmt::Write;
 
-/// A figure with its legend. A chart that could not be drawn is reported where it would be.
+/// Returns a figure with its legend, or the error in its place if the chart could not be drawn.
 pub(super) fn figure(chart: Result<Chart, Trouble>, kind: &str) -> String {
     let chart = match chart {
         Ok(chart) => chart,
@@ -42,12 +42,12 @@ pub(super) fn figure(chart: Result<Chart, Trouble>, kind: &str) -> String {
     html
 }
 
-/// What the filter of contenders looks for.
+/// Returns the attribute by which the script filters contenders.
 pub(super) fn contender_attribute(name: &str) -> String {
     format!(" data-contender=\"{}\"", escape(name))
 }
 
-/// An article of a section, about one program and perhaps one strategy.
+/// Returns an article of a section, about one program and perhaps one strategy.
 pub(super) fn article(
     id: &str,
     heading: &str,
@@ -66,7 +66,7 @@ pub(super) fn article(
 /// A cell of a table.
 pub(super) struct Cell {
     text: String,
-    /// What it is sorted by, and why it stands at the right.
+    /// Value by which the column is sorted. Cells with a value are aligned right.
     value: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ impl Cell {
         }
     }
 
-    /// A number, and how it is shown.
+    /// Returns a cell with a number and its text.
     pub(super) fn number(value: f64, shown: impl Into<String>) -> Cell {
         Cell {
             text: shown.into(),
@@ -86,9 +86,9 @@ impl Cell {
         }
     }
 
-    /// A number if there is one.
+    /// Returns a cell with a number, or a dash.
     pub(super) fn maybe(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
-        // What is missing comes last, whichever number it is.
+        // A missing number is sorted last.
         value.map_or_else(
             || Cell::number(1e300, "–"),
             |value| Cell::number(value, show(value)),
@@ -96,18 +96,19 @@ impl Cell {
     }
 }
 
-/// A table in a box of its own, which scrolls if the page is narrow.
+/// A table in a box that scrolls if the page is narrow.
 pub(super) struct Table<'a> {
     name: &'a str,
     /// Names of the columns, and whether they hold numbers.
     head: &'a [(&'a str, bool)],
     rows: String,
     count: usize,
-    /// Whether it is the gist of the page: never folded up, and on a phone a card for each row.
+    /// Set for the table with the gist of the page, which is never folded, and has a card for each
+    /// row on a phone.
     gist: bool,
 }
 
-/// Longer tables are folded up: the chart says the same.
+/// Largest number of rows that are not folded. The chart shows the same data.
 const LONG: usize = 12;
 
 impl<'a> Table<'a> {

@@ -13,7 +13,7 @@
   system.addEventListener("change", say);
   say();
 
-  // Filters. Whatever belongs to a contender or a workload says so in an attribute.
+  // Filters. Elements of a contender or a workload name it in an attribute.
   const boxes = all("#contenders input");
   const workload = document.getElementById("workload");
   const filter = () => {
@@ -29,7 +29,7 @@
   if (workload) workload.addEventListener("change", filter);
   filter();
 
-  // Tables are sorted by what their heads say.
+  // Tables are sorted by the column whose head is clicked.
   const key = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
@@ -50,7 +50,7 @@
     });
   }
 
-  // Timelines are stretched to the right of their names; heights and letters stay as they are.
+  // The zoom stretches timelines to the right of their names; heights and letters do not change.
   const stretch = (svg, factor) => {
     const left = Number(svg.dataset.left);
     svg.before_ ??= { box: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height, places: new Map() };
@@ -66,7 +66,7 @@
         element.setAttribute("x", move(x));
         element.setAttribute("width", move(x + width) - move(x));
       } else if (element.tagName === "polygon") {
-        // The head of an arrow keeps its shape: it goes where its tip goes.
+        // The head of an arrow keeps its shape and moves with its tip.
         const points = read(element, "points").trim().split(" ").map((point) => point.split(",").map(Number));
         const shift = move(points[0][0]) - points[0][0];
         element.setAttribute("points", points.map(([x, y]) => `${x + shift},${y}`).join(" "));

@@ -1,11 +1,11 @@
-//! One workload, several contenders.
+//! Comparisons of several contenders on one workload.
 
 use super::{Parameters, bad_number};
 use crate::Summary;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
-/// Who runs the workload.
+/// What runs the workload: serial code, a strategy or another runtime.
 ///
 /// ```
 /// use locksley_report::Contender;
@@ -17,7 +17,7 @@ use std::fmt::{self, Display};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Contender {
-    /// Plain code without a runtime: what speed-ups are measured against.
+    /// Plain code without a runtime, against which speed-ups are measured.
     Serial,
     /// A pool of Locksley with this strategy, in the strategy's text form.
     Strategy(String),
@@ -26,7 +26,7 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// A pool of Locksley.
+    /// Returns a pool of Locksley with this strategy.
     ///
     /// ```
     /// assert_eq!(locksley_report::Contender::strategy("dealing").name(), "dealing");
@@ -35,7 +35,7 @@ impl Contender {
         Contender::Strategy(name.into())
     }
 
-    /// Another runtime.
+    /// Returns another runtime.
     ///
     /// ```
     /// assert_eq!(locksley_report::Contender::rival("chili").name(), "chili");
@@ -44,7 +44,7 @@ impl Contender {
         Contender::Rival(name.into())
     }
 
-    /// The name that tables and legends show.
+    /// Returns the name that tables and legends show.
     ///
     /// ```
     /// assert_eq!(locksley_report::Contender::Serial.name(), "serial");
@@ -74,20 +74,20 @@ impl Display for Contender {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Who.
+    /// Contender that was measured.
     pub contender: Contender,
-    /// How many workers it had.
+    /// Number of its workers.
     pub workers: usize,
-    /// The time of each repetition, in seconds, in the order they were taken.
+    /// Time of each repetition in seconds, in the order of measurement.
     #[serde(default)]
     pub samples: Vec<f64>,
-    /// Whether every repetition gave the serial oracle's result. A row that did not cannot win.
+    /// Set if every repetition gave the result of the serial oracle. Other rows cannot win.
     #[serde(default)]
     pub verified: bool,
 }
 
 impl Row {
-    /// A row whose results were all right.
+    /// Returns a row whose results were all right.
     ///
     /// ```
     /// use locksley_report::{Contender, Row};
@@ -103,7 +103,7 @@ impl Row {
         }
     }
 
-    /// Median and quartiles in seconds; `None` before the first sample.
+    /// Returns median and quartiles in seconds, or `None` without samples.
     ///
     /// ```
     /// use locksley_report::{Contender, Row};
@@ -115,7 +115,7 @@ impl Row {
         Summary::of(&self.samples)
     }
 
-    /// The median in seconds.
+    /// Returns the median in seconds.
     ///
     /// ```
     /// use locksley_report::{Contender, Row};
@@ -140,21 +140,21 @@ impl Row {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
-    /// One sentence on what the workload is, for a reader who does not know it.
+    /// Description of the workload in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Who was measured, in the order to be shown.
+    /// Measured contenders, in the order in which they are shown.
     #[serde(default)]
     pub rows: Vec<Row>,
 }
 
 impl Comparison {
-    /// A comparison without rows.
+    /// Returns a comparison without rows.
     ///
     /// ```
     /// assert_eq!(locksley_report::Comparison::new("fib").winner(), None);
@@ -166,7 +166,7 @@ impl Comparison {
         }
     }
 
-    /// With a parameter.
+    /// Adds a parameter.
     ///
     /// ```
     /// let fib = locksley_report::Comparison::new("fib").with("n", 30);
@@ -178,7 +178,7 @@ impl Comparison {
         self
     }
 
-    /// The workload with its parameters, as headings show it.
+    /// Returns the workload with its parameters, as in headings.
     ///
     /// ```
     /// assert_eq!(locksley_report::Comparison::new("fib").heading(), "fib");
@@ -187,7 +187,7 @@ impl Comparison {
         super::heading(&self.workload, &self.parameters)
     }
 
-    /// The row of the serial code, if it was measured.
+    /// Returns the row of the serial code, if it was measured.
     ///
     /// ```
     /// assert!(locksley_report::Comparison::new("fib").serial().is_none());
@@ -198,7 +198,7 @@ impl Comparison {
             .find(|row| row.contender == Contender::Serial)
     }
 
-    /// How many times as fast as the serial code a row of this comparison is, by the medians.
+    /// Returns the speed-up of a row against the serial code, by the medians.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -214,7 +214,7 @@ impl Comparison {
         (median > 0.0).then(|| serial / median)
     }
 
-    /// The verified row with the smallest median: the serial code wins where no runtime pays.
+    /// Returns the verified row with the smallest median. The serial code can win, too.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -230,7 +230,7 @@ impl Comparison {
         best(self.rows.iter())
     }
 
-    /// The winner among those with this number of workers.
+    /// Returns the winner among the rows with this number of workers.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -244,8 +244,8 @@ impl Comparison {
         best(self.rows.iter().filter(|row| row.workers == workers))
     }
 
-    /// The other verified rows whose quartiles overlap the winner's: the measurement does not tell
-    /// them from it.
+    /// Returns the other verified rows whose quartiles overlap the winner's: the measurement does
+    /// not distinguish them.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -272,7 +272,7 @@ impl Comparison {
             .collect()
     }
 
-    /// The contenders, each once, in the order of their first rows.
+    /// Returns the contenders without duplicates, in the order of their first rows.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};

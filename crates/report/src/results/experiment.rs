@@ -1,13 +1,12 @@
-//! Batches of tasks, with and without stealing: the experiments that the report on a stealing
-//! thread pool made ("even" and "skewed" batches of Fibonacci numbers, bounded and unbounded
-//! deques).
+//! Batches of tasks, with and without stealing: the experiments of the report on a stealing thread
+//! pool ("even" and "skewed" batches of Fibonacci numbers, bounded and unbounded deques).
 
 use super::{Parameters, bad_number};
 use crate::Summary;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
-/// How the tasks' sizes are spread over the threads.
+/// Distribution of the tasks' sizes over the threads.
 ///
 /// ```
 /// assert_eq!(locksley_report::Load::Even.to_string(), "even");
@@ -15,13 +14,13 @@ use std::fmt::{self, Display};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Load {
-    /// Sizes at random, alike for all threads.
+    /// Random sizes, with the same distribution for all threads.
     Even,
     /// Half of the threads get large tasks, half of them tiny ones.
     Skewed,
 }
 
-/// When the tasks come.
+/// When the tasks arrive.
 ///
 /// ```
 /// assert_eq!(locksley_report::Arrival::default().to_string(), "batch");
@@ -38,7 +37,7 @@ pub enum Arrival {
     Running,
 }
 
-/// Whether the deque has a fixed capacity.
+/// The kind of deque: with a fixed capacity or not.
 ///
 /// ```
 /// assert_eq!(locksley_report::DequeKind::Bounded.to_string(), "bounded");
@@ -48,7 +47,7 @@ pub enum Arrival {
 pub enum DequeKind {
     /// A fixed capacity.
     Bounded,
-    /// It grows.
+    /// Grows on demand.
     Unbounded,
 }
 
@@ -79,7 +78,7 @@ impl Display for DequeKind {
     }
 }
 
-/// What one repetition of a batch gave.
+/// Result of one repetition of a batch.
 ///
 /// ```
 /// let once = locksley_report::Repetition { seconds: 1.5, waiting: 0.7, steals: 12 };
@@ -89,9 +88,9 @@ impl Display for DequeKind {
 pub struct Repetition {
     /// Time until the last task was done, in seconds.
     pub seconds: f64,
-    /// Time that a task waited before it began, in seconds, on the average over the tasks.
+    /// Mean time that a task waited before it began, in seconds.
     pub waiting: f64,
-    /// How many tasks were stolen.
+    /// Number of tasks that were stolen.
     pub steals: u64,
 }
 
@@ -113,24 +112,24 @@ pub struct Repetition {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// How the sizes are spread.
+    /// Distribution of the tasks' sizes.
     pub load: Load,
-    /// When the tasks come.
+    /// When the tasks arrive.
     #[serde(default)]
     pub arrival: Arrival,
-    /// Whether idle threads steal.
+    /// Set if idle threads steal.
     pub stealing: bool,
-    /// The deque.
+    /// Kind of deque.
     pub deque: DequeKind,
-    /// The number of threads N.
+    /// Number of threads, N.
     pub threads: usize,
-    /// What each repetition gave.
+    /// Results of the repetitions.
     #[serde(default)]
     pub repetitions: Vec<Repetition>,
 }
 
 impl Batch {
-    /// The name of the line that this batch is a point of: `stealing, bounded`.
+    /// Returns the name of the series to which this batch belongs: `stealing, bounded`.
     ///
     /// ```
     /// # use locksley_report::*;
@@ -156,7 +155,7 @@ impl Batch {
         )
     }
 
-    /// Total times in seconds.
+    /// Returns a summary of the total times in seconds.
     ///
     /// ```
     /// # use locksley_report::*;
@@ -174,7 +173,7 @@ impl Batch {
         self.summary(|once| once.seconds)
     }
 
-    /// Average waiting times in seconds.
+    /// Returns a summary of the mean waiting times in seconds.
     ///
     /// ```
     /// # use locksley_report::*;
@@ -192,7 +191,7 @@ impl Batch {
         self.summary(|once| once.waiting)
     }
 
-    /// Numbers of steals.
+    /// Returns a summary of the numbers of steals.
     ///
     /// ```
     /// # use locksley_report::*;
@@ -215,7 +214,7 @@ impl Batch {
     }
 }
 
-/// A series of batches, and what is to be said of them.
+/// A series of batches, and conclusions from them.
 ///
 /// ```
 /// use locksley_report::Experiment;
@@ -230,19 +229,19 @@ pub struct Experiment {
     pub name: String,
     /// Tasks per thread, K.
     pub tasks: usize,
-    /// Everything else that was set.
+    /// All other settings.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
     /// All variants with all numbers of threads.
     #[serde(default)]
     pub batches: Vec<Batch>,
-    /// Sentences for the reader: where the paper's conclusions hold here, and where not.
+    /// Sentences that say which conclusions of the paper hold here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<String>,
 }
 
 impl Experiment {
-    /// An experiment without batches.
+    /// Returns an experiment without batches.
     ///
     /// ```
     /// assert_eq!(locksley_report::Experiment::new("batch", 100).tasks, 100);

@@ -1,10 +1,10 @@
-//! How parallel a program is, and what it would do on other machines.
+//! Profiles of parallelism, and predictions for other machines.
 
 use super::{Parameters, bad_number};
 use crate::Summary;
 use serde::{Deserialize, Serialize};
 
-/// Times with a number of workers.
+/// Times with one number of workers.
 ///
 /// ```
 /// let point = locksley_report::SpeedupPoint { workers: 2, samples: vec![0.5, 0.6, 0.7] };
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedupPoint {
-    /// How many workers.
+    /// Number of workers.
     pub workers: usize,
-    /// Seconds, one for each repetition.
+    /// Time of each repetition in seconds.
     #[serde(default)]
     pub samples: Vec<f64>,
 }
 
 impl SpeedupPoint {
-    /// Median and quartiles in seconds.
+    /// Returns median and quartiles in seconds, or `None` without samples.
     ///
     /// ```
     /// assert!(locksley_report::SpeedupPoint { workers: 2, samples: vec![] }.summary().is_none());
@@ -30,15 +30,15 @@ impl SpeedupPoint {
     }
 }
 
-/// The constant c of the lower bound, which `locksley::Profile` has too: the largest that
+/// The constant c of the lower bound, the same as in `locksley::Profile`: the largest that
 /// `locksley theory` finds.
 const SPAN_COEFFICIENT: f64 = 1.44;
 
 /// Work and span of a program, the speed-ups that they allow, and the measured ones.
 ///
-/// Work T1 is the time of all strands together; span Tinf the time of the longest chain of strands,
-/// each of which waits for the one before. The burdened span counts the cost of moving a task as
-/// well, at each place where one may be stolen (He, Leiserson and Leiserson, "The Cilkview
+/// Work T1 is the time of all strands together; span Tinf is the time of the longest chain of
+/// strands, each of which waits for the one before. The burdened span includes the cost of moving a
+/// task at each place where one may be stolen (He, Leiserson and Leiserson, "The Cilkview
 /// scalability analyzer").
 ///
 /// ```
@@ -57,12 +57,12 @@ const SPAN_COEFFICIENT: f64 = 1.44;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// The workload's or program's name.
+    /// Name of the workload or program.
     pub program: String,
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
-    /// The strategy it was measured under.
+    /// Strategy of the measurements.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub strategy: String,
     /// Work T1 in seconds.
@@ -72,7 +72,7 @@ pub struct Profile {
     /// Burdened span in seconds; 0 if it was not measured.
     #[serde(default)]
     pub burdened_span: f64,
-    /// Times of the serial code in seconds. Where they are missing, speed-ups are against the work.
+    /// Times of the serial code in seconds. If empty, speed-ups are against the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serial: Vec<f64>,
     /// Measured times by the number of workers.
@@ -81,7 +81,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A profile without measured times.
+    /// Returns a profile without measured times.
     ///
     /// ```
     /// assert!(locksley_report::Profile::new("fib", 1.0, 0.1, 0.2).measured.is_empty());
@@ -96,7 +96,7 @@ impl Profile {
         }
     }
 
-    /// The program with its parameters.
+    /// Returns the program with its parameters.
     ///
     /// ```
     /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.1, 0.2).heading(), "fib");
@@ -105,7 +105,8 @@ impl Profile {
         super::heading(&self.program, &self.parameters)
     }
 
-    /// Work over span: how many processors the program could keep busy. 1 if nothing was measured.
+    /// Returns work over span, the number of processors that the program could keep busy; 1 without
+    /// a span.
     ///
     /// ```
     /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).parallelism(), 4.0);
@@ -114,7 +115,7 @@ impl Profile {
         ratio(self.work, self.span)
     }
 
-    /// Work over burdened span (over the span, if the burden is unknown).
+    /// Returns work over burdened span, or over the span if the burden is unknown.
     ///
     /// ```
     /// let profile = locksley_report::Profile::new("fib", 1.0, 0.25, 0.5);
@@ -124,8 +125,8 @@ impl Profile {
         ratio(self.work, self.burdened_span.max(self.span))
     }
 
-    /// The speed-up that no scheduler exceeds with this many workers, by the work law and the span
-    /// law: min(P, T1 / Tinf).
+    /// Returns the speed-up that no scheduler exceeds with this number of workers, by the work law
+    /// and the span law: min(P, T1 / Tinf).
     ///
     /// ```
     /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_most(2), 2.0);
@@ -134,9 +135,9 @@ impl Profile {
         self.parallelism().min(workers as f64)
     }
 
-    /// The speed-up that work stealing reaches at least with this many workers (Graham; Brent), the
-    /// burden taken into account: T1 / (T1 / P + c * burdened span), as in the pool's own profile.
-    /// A single worker steals nothing.
+    /// Returns the speed-up that work stealing reaches at least with this number of workers
+    /// (Graham; Brent), including the burden: T1 / (T1 / P + c * burdened span), as in the pool's
+    /// own profile. It is 1 for a single worker, which steals nothing.
     ///
     /// ```
     /// let profile = locksley_report::Profile::new("fib", 1.0, 0.05, 0.25);
@@ -152,7 +153,7 @@ impl Profile {
         least.min(self.at_most(workers))
     }
 
-    /// The measured speed-up against the serial code, or against the work if there is none.
+    /// Returns the measured speed-up against the serial code, or against the work if there is none.
     ///
     /// ```
     /// use locksley_report::{Profile, SpeedupPoint};
@@ -165,7 +166,7 @@ impl Profile {
         (median > 0.0).then(|| self.base() / median)
     }
 
-    /// What speed-ups are measured against, in seconds.
+    /// Returns the time against which speed-ups are measured, in seconds.
     pub(crate) fn base(&self) -> f64 {
         Summary::of(&self.serial).map_or(self.work, |serial| serial.median)
     }
@@ -184,13 +185,13 @@ impl Profile {
     }
 }
 
-/// 1 where there is nothing to divide by.
+/// Returns `a / b`, or 1 if `b` is not positive.
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 1.0 }
 }
 
-/// The time of a recorded run under a strategy with a number of workers: as simulated, and as
-/// measured where that was possible.
+/// The time of a recorded run under a strategy with a number of workers: simulated, and measured if
+/// that was possible.
 ///
 /// ```
 /// use locksley_report::ReplayPoint;
@@ -203,17 +204,18 @@ fn ratio(a: f64, b: f64) -> f64 {
 pub struct ReplayPoint {
     /// The strategy.
     pub strategy: String,
-    /// How many workers or simulated processors.
+    /// Number of workers or simulated processors.
     pub workers: usize,
     /// Predicted time in seconds.
     pub predicted: f64,
-    /// Measured times in seconds; none where the machine has too few processors.
+    /// Measured times in seconds; empty if the machine has too few processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<f64>,
 }
 
 impl ReplayPoint {
-    /// By how much the prediction exceeds the measured median, as a fraction of the median.
+    /// Returns the difference between the prediction and the measured median, as a fraction of the
+    /// median.
     ///
     /// ```
     /// use locksley_report::ReplayPoint;
@@ -242,7 +244,7 @@ pub struct Replay {
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
-    /// With how many workers it was recorded.
+    /// Number of workers of the recorded run.
     #[serde(default)]
     pub recorded_workers: usize,
     /// Predictions and measurements.
@@ -251,7 +253,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay without points.
+    /// Returns a replay without points.
     ///
     /// ```
     /// assert_eq!(locksley_report::Replay::new("queens", 1).recorded_workers, 1);
@@ -264,7 +266,7 @@ impl Replay {
         }
     }
 
-    /// The program with its parameters.
+    /// Returns the program with its parameters.
     ///
     /// ```
     /// assert_eq!(locksley_report::Replay::new("queens", 1).heading(), "queens");

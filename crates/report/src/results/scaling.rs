@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Parameters, bad_number};
 
-/// How well so many hosts were used.
+/// Efficiency on one number of hosts.
 ///
 /// ```
 /// use locksley_report::ScalePoint;
@@ -12,15 +12,15 @@ use super::{Parameters, bad_number};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalePoint {
-    /// How the hosts balance their loads.
+    /// Protocol by which the hosts balance their loads.
     pub strategy: String,
-    /// How many hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// The part of their cores' time that was work.
+    /// Share of the cores' time that was work.
     pub efficiency: f64,
 }
 
-/// A program on more and more hosts.
+/// A program on different numbers of hosts.
 ///
 /// ```
 /// use locksley_report::{ScalePoint, Scaling};
@@ -39,13 +39,13 @@ pub struct Scaling {
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
-    /// What was found.
+    /// Efficiencies by protocol and number of hosts.
     #[serde(default)]
     pub points: Vec<ScalePoint>,
 }
 
 impl Scaling {
-    /// A program without points.
+    /// Returns a scaling without points.
     ///
     /// ```
     /// assert!(locksley_report::Scaling::new("uts").points.is_empty());
@@ -57,7 +57,7 @@ impl Scaling {
         }
     }
 
-    /// With a parameter.
+    /// Adds a parameter.
     ///
     /// ```
     /// let scaling = locksley_report::Scaling::new("uts").with("workers", 4);
@@ -69,7 +69,7 @@ impl Scaling {
         self
     }
 
-    /// The program with its parameters.
+    /// Returns the program with its parameters.
     ///
     /// ```
     /// assert_eq!(locksley_report::Scaling::new("uts").heading(), "uts");
@@ -78,7 +78,8 @@ impl Scaling {
         super::heading(&self.program, &self.parameters)
     }
 
-    /// The chart as a picture of its own, with its legend; `None` if there is nothing to draw.
+    /// Returns the chart as a stand-alone picture with its legend, or `None` if there is nothing to
+    /// draw.
     ///
     /// ```
     /// use locksley_report::{ScalePoint, Scaling};

@@ -1,9 +1,9 @@
-//! What the workers did: steals, loads, timelines.
+//! Traces of the workers: steals, loads, timelines.
 
 use super::{Parameters, bad_number};
 use serde::{Deserialize, Serialize};
 
-/// Who took how many tasks from whom in one run.
+/// Numbers of tasks that each worker took from each other one in a run.
 ///
 /// ```
 /// use locksley_report::StealMap;
@@ -26,7 +26,7 @@ pub struct StealMap {
 }
 
 impl StealMap {
-    /// A map of a program without parameters.
+    /// Returns a map of a program without parameters.
     ///
     /// ```
     /// assert_eq!(locksley_report::StealMap::new("fib", "sharing", vec![]).total(), 0);
@@ -44,7 +44,7 @@ impl StealMap {
         }
     }
 
-    /// All steals together.
+    /// Returns the number of all steals.
     ///
     /// ```
     /// let steals = vec![vec![0, 1], vec![2, 0]];
@@ -64,7 +64,7 @@ impl StealMap {
     }
 }
 
-/// What a curve's time is counted in.
+/// Unit of a curve's time.
 ///
 /// ```
 /// assert_eq!(locksley_report::TimeUnit::default(), locksley_report::TimeUnit::Seconds);
@@ -80,7 +80,7 @@ pub enum TimeUnit {
 }
 
 /// The loads of all workers at one moment. A load is the number of tasks that wait in a worker's
-/// pile.
+/// queue.
 ///
 /// ```
 /// let percentiles = vec![0.0, 1.0, 6.0];
@@ -89,7 +89,7 @@ pub enum TimeUnit {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPoint {
-    /// When, from the start.
+    /// Time since the start.
     pub time: f64,
     /// Average load.
     pub mean: f64,
@@ -100,7 +100,7 @@ pub struct LoadPoint {
     pub percentiles: Vec<f64>,
 }
 
-/// How the loads develop during one run.
+/// The loads during one run.
 ///
 /// ```
 /// use locksley_report::{LoadCurve, LoadPoint};
@@ -119,21 +119,21 @@ pub struct LoadCurve {
     pub parameters: Parameters,
     /// The strategy.
     pub strategy: String,
-    /// How many workers or simulated processors there were.
+    /// Number of workers or simulated processors.
     pub workers: usize,
-    /// What time is counted in.
+    /// Unit of time.
     #[serde(default)]
     pub unit: TimeUnit,
-    /// Which percentiles the points have, from 0 to 100, ascending.
+    /// The percentiles of each point, from 0 to 100, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<f64>,
-    /// The curve, by time.
+    /// Points of the curve, by time.
     #[serde(default)]
     pub points: Vec<LoadPoint>,
 }
 
 impl LoadCurve {
-    /// A curve in seconds, without points.
+    /// Returns a curve in seconds, without points.
     ///
     /// ```
     /// assert!(locksley_report::LoadCurve::new("fib", "sharing", 64).points.is_empty());
@@ -171,19 +171,19 @@ impl LoadCurve {
     }
 }
 
-/// What a worker does during a slice of its track.
+/// The activity of a worker during a slice of its track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SliceKind {
-    /// It runs tasks.
+    /// Runs tasks.
     Task,
-    /// It looks for work.
+    /// Looks for work.
     Idle,
-    /// It sleeps.
+    /// Sleeps.
     Parked,
 }
 
-/// A stretch of time in which a worker does one thing.
+/// An interval in which a worker does one thing.
 ///
 /// ```
 /// use locksley_report::{Slice, SliceKind};
@@ -193,11 +193,11 @@ pub enum SliceKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
-    /// What it does.
+    /// Activity of the worker.
     pub kind: SliceKind,
-    /// From when, in seconds.
+    /// Start, in seconds.
     pub start: f64,
-    /// Until when, in seconds.
+    /// End, in seconds.
     pub end: f64,
     /// The task's name, if it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -214,24 +214,24 @@ pub struct Slice {
 pub struct Track {
     /// The worker's number.
     pub worker: usize,
-    /// What it did, by time, without overlaps.
+    /// Activities of the worker, by time, without overlaps.
     #[serde(default)]
     pub slices: Vec<Slice>,
 }
 
-/// How a task went from one worker to another.
+/// How a task moved from one worker to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrowKind {
-    /// The receiver took it.
+    /// The receiver stole it.
     Steal,
-    /// The sender gave it (work sharing).
+    /// The sender gave it to the receiver (work sharing).
     Donation,
-    /// The sender dealt it out (work dealing).
+    /// The sender dealt it to the receiver (work dealing).
     Dealing,
 }
 
-/// A task that went from one worker to another.
+/// A task that moved from one worker to another.
 ///
 /// ```
 /// use locksley_report::{Arrow, ArrowKind};
@@ -241,19 +241,19 @@ pub enum ArrowKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrow {
-    /// How it went.
+    /// How the task moved.
     pub kind: ArrowKind,
-    /// Whose task it was.
+    /// Worker that had the task.
     pub from: usize,
-    /// Who has it now.
+    /// Worker that received it.
     pub to: usize,
-    /// When it left, in seconds.
+    /// Time at which the task left, in seconds.
     pub left: f64,
-    /// When the receiver began with it, in seconds.
+    /// Time at which the receiver began to run it, in seconds.
     pub arrived: f64,
 }
 
-/// What each worker did when, in one run.
+/// The activities of all workers in one run.
 ///
 /// ```
 /// use locksley_report::{Slice, SliceKind, Timeline, Track};
@@ -276,16 +276,17 @@ pub struct Timeline {
     /// One track per worker.
     #[serde(default)]
     pub tracks: Vec<Track>,
-    /// Tasks that went from worker to worker.
+    /// Tasks that moved between workers.
     #[serde(default)]
     pub arrows: Vec<Arrow>,
-    /// How many events were left out, here or by the ring buffers of the trace.
+    /// Number of events that were left out, by [`cap`](Timeline::cap) or by the ring buffers of the
+    /// trace.
     #[serde(default)]
     pub dropped: u64,
 }
 
 impl Timeline {
-    /// A timeline without tracks.
+    /// Returns a timeline without tracks.
     ///
     /// ```
     /// assert_eq!(locksley_report::Timeline::new("fib", "sharing").end(), 0.0);
@@ -298,7 +299,7 @@ impl Timeline {
         }
     }
 
-    /// When the last slice ends, in seconds.
+    /// Returns the end of the last slice, in seconds.
     ///
     /// ```
     /// assert_eq!(locksley_report::Timeline::new("fib", "sharing").end(), 0.0);
@@ -311,10 +312,10 @@ impl Timeline {
             .fold(0.0, f64::max)
     }
 
-    /// Makes it small enough for a page: at most `slices` slices and `arrows` arrows. Short gaps
-    /// between slices of a kind close first, so that the picture at full width stays the same;
-    /// arrows are thinned out evenly. What was left out is counted in
-    /// [`dropped`](Timeline::dropped).
+    /// Reduces the timeline to about `slices` slices, at least one per track, and at most `arrows`
+    /// arrows. Short gaps between slices of a kind are closed first, so that the picture at full
+    /// width does not change; arrows are thinned out evenly. [`dropped`](Timeline::dropped) counts
+    /// what was left out.
     ///
     /// ```
     /// use locksley_report::{Slice, SliceKind, Timeline, Track};
@@ -333,7 +334,7 @@ impl Timeline {
     pub fn cap(&mut self, slices: usize, arrows: usize) {
         let count = |tracks: &[Track]| tracks.iter().map(|track| track.slices.len()).sum::<usize>();
         let before = count(&self.tracks);
-        // Half a pixel of a wide screen to begin with; then coarser until it fits.
+        // Starts with half a pixel of a wide screen, and doubles until the slices fit.
         let mut grain = (self.end() / 4000.0).max(f64::MIN_POSITIVE);
         while count(&self.tracks) > slices.max(self.tracks.len()) {
             for track in &mut self.tracks {
@@ -371,8 +372,8 @@ impl Timeline {
     }
 }
 
-/// Joins neighbours that are shorter than `grain`, or are apart by less. The kind of what is joined
-/// is that of its longer part.
+/// Joins neighbours that are less than `grain` apart if they are of the same kind or one is shorter
+/// than `grain`. The result has the kind of the longer part.
 fn coarser(slices: Vec<Slice>, grain: f64) -> Vec<Slice> {
     let mut kept: Vec<Slice> = Vec::new();
     for slice in slices {

@@ -1,5 +1,5 @@
-//! A small client of Chromium's DevTools protocol, over its pipe: messages are JSON, each ended by
-//! a zero byte.
+//! A small client of Chromium's DevTools protocol over a pipe: messages are JSON, each terminated
+//! by a zero byte.
 
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How long an answer may take on a machine that is busy with other things.
+/// Time limit for an answer, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const FLAGS: [&str; 14] = [
@@ -137,7 +137,7 @@ impl Browser {
             })
     }
 
-    /// Waits for an event that has not been taken yet, and takes it.
+    /// Waits for an event and removes it from the events so far.
     fn wait_for(&self, method: &str) {
         loop {
             let found = self
@@ -154,7 +154,7 @@ impl Browser {
         }
     }
 
-    /// The events of a kind so far.
+    /// Returns the events of a kind so far.
     pub(crate) fn events(&self, method: &str) -> Vec<Value> {
         let events = self.events.borrow();
         events
@@ -164,13 +164,13 @@ impl Browser {
             .collect()
     }
 
-    /// Loads a page, and waits until it is there.
+    /// Loads a page, and waits until it is loaded.
     pub(crate) fn load(&self, url: &str) {
         self.call("Page.navigate", json!({"url": url}));
         self.wait_for("Page.loadEventFired");
     }
 
-    /// The size of the window in CSS pixels, and the theme of the system.
+    /// Sets the size of the window in CSS pixels, and the theme of the system.
     pub(crate) fn emulate(&self, width: u32, height: u32, theme: &str) {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -180,7 +180,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", features);
     }
 
-    /// The value of an expression of JavaScript.
+    /// Evaluates a JavaScript expression.
     pub(crate) fn evaluate(&self, expression: &str) -> Value {
         let result = self.call(
             "Runtime.evaluate",
@@ -208,7 +208,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Closing the pipe ends Chromium; the kill is for one that hangs.
+        // Closing the pipe ends Chromium; the kill is for a hanging one.
         drop(self.input.borrow_mut().take());
         for _ in 0..50 {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -222,7 +222,7 @@ impl Drop for Browser {
     }
 }
 
-/// Bytes from base 64.
+/// Decodes base 64.
 fn decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut count) = (0u32, 0);

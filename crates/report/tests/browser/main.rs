@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// Where the pictures go.
+/// Returns the folder for screenshots.
 fn screenshots() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target =
@@ -74,7 +74,7 @@ impl Tab {
         self.browser.evaluate(expression)
     }
 
-    /// The number of an expression.
+    /// Evaluates an expression that is a number.
     fn count(&self, expression: &str) -> u64 {
         self.eval(expression)
             .as_u64()
@@ -90,7 +90,7 @@ impl Tab {
 
     fn check_charts(&self) {
         for (kind, count) in CHARTS {
-            // A picture that is seen, with labels and with something drawn.
+            // A picture counts if it is visible, and has labels and shapes.
             let pictures = self.count(&format!(
                 "shown('figure.{kind} svg[role=img]').filter((svg) => \
                  svg.getBoundingClientRect().height > 80 && svg.querySelectorAll('text').length > \
@@ -110,8 +110,8 @@ impl Tab {
         self.check_width();
     }
 
-    /// The page does not scroll sideways. A phone's browser would zoom out to show all of a wide
-    /// page, so what counts is the width that the window was given.
+    /// Checks that the page does not scroll sideways. A phone's browser would zoom out to show all
+    /// of a wide page, so the width is compared with the one that was set.
     fn check_width(&self) {
         let width = self.count("document.documentElement.scrollWidth");
         assert!(
@@ -120,7 +120,7 @@ impl Tab {
         );
     }
 
-    /// No errors, no requests but for the page.
+    /// Checks that there are no errors, and no requests except for the page.
     fn check_quiet(&self) {
         for kind in [
             "Runtime.exceptionThrown",

@@ -59,7 +59,7 @@ fn each_variant_has_its_line_in_each_quantity() {
     ];
     let axes = ["total time (s)", "average waiting time (s)", "stolen tasks"];
     for ((chart, factor), axis) in charts.iter().zip([1.0, 0.5, 100.0]).zip(axes) {
-        // Without stealing there are no steals to show.
+        // Variants without stealing have no line in the chart of steals.
         let shown = if factor == 100.0 { 2 } else { 3 };
         let legend: Vec<Key> = variants[..shown]
             .iter()

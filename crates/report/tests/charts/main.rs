@@ -1,4 +1,4 @@
-//! What the charts draw: the values that shapes, labels and colours of a page stand for.
+//! The charts of a page: the values that their shapes, labels and colours represent.
 
 mod comparisons;
 mod experiments;
@@ -6,9 +6,9 @@ mod picture;
 mod profiles;
 mod workers;
 
-/// The colours of the first series, in the order of the legend.
+/// Colours of the first series, in the order of the legend.
 const SERIES: [&str; 4] = ["#0072B2", "#C8500A", "#00825F", "#9A4A8C"];
-/// The colour of the serial code.
+/// Colour of the serial code.
 const SERIAL: &str = "#78828D";
-/// The colour of what is there for comparison only.
+/// Colour of lines that are only there for comparison.
 const MUTED: &str = "#57606A";

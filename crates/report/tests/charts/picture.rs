@@ -1,21 +1,20 @@
-//! Reads the charts of a page back: figures, layers, shapes, and the values that places on an axis
-//! stand for.
+//! Parses the charts of a page: figures, layers, shapes, and the values of positions on an axis.
 
 use std::collections::HashMap;
 
 use locksley_report::{Machine, Results, page};
 
-/// The page of results that `fill` puts something into.
+/// Returns the page of results that `fill` fills in.
 pub(crate) fn page_of(fill: impl FnOnce(&mut Results)) -> String {
     let mut results = Results::new("made up", Machine::new("no machine", 2));
     fill(&mut results);
     page(&results)
 }
 
-/// A chart as the page shows it.
+/// A chart of the page.
 pub(crate) struct Figure {
     pub(crate) caption: String,
-    /// Wide and narrow.
+    /// The wide and the narrow drawing.
     pub(crate) pictures: [Picture; 2],
     pub(crate) legend: Vec<Key>,
 }
@@ -63,13 +62,13 @@ pub(crate) struct Shape {
     pub(crate) text: String,
 }
 
-/// All figures of a kind.
+/// Returns all figures of a kind.
 pub(crate) fn figures(html: &str, kind: &str) -> Vec<Figure> {
     let start = format!("<figure class=\"chart {kind}\">");
     html.split(&start).skip(1).map(figure).collect()
 }
 
-/// The only figure of a kind.
+/// Returns the only figure of a kind.
 pub(crate) fn only(html: &str, kind: &str) -> Figure {
     let mut all = figures(html, kind);
     assert_eq!(all.len(), 1, "{kind}");
@@ -124,7 +123,7 @@ fn attributes(text: &str) -> HashMap<String, String> {
         .collect()
 }
 
-/// The elements of some SVG, one after another: shapes have no children but text.
+/// Returns the elements of some SVG in sequence: shapes have no children but text.
 fn elements(svg: &str) -> Vec<Shape> {
     let tags = svg.split('<').skip(1).filter(|tag| !tag.starts_with('/'));
     tags.map(|tag| {
@@ -150,7 +149,7 @@ impl Shape {
         self.attribute(name).parse().expect("a number")
     }
 
-    /// What it is filled with, or its line if it is not filled.
+    /// Returns the colour of the fill, or of the line if the shape is not filled.
     pub(crate) fn colour(&self) -> &str {
         match self.attributes.get("fill") {
             Some(fill) if fill != "none" => fill,
@@ -174,7 +173,7 @@ impl Shape {
 }
 
 impl Layer {
-    /// The shapes with this tag.
+    /// Returns the shapes with this tag.
     pub(crate) fn all(&self, tag: &str) -> Vec<&Shape> {
         self.shapes
             .iter()
@@ -187,12 +186,12 @@ impl Layer {
         texts.iter().map(|text| text.text.as_str()).collect()
     }
 
-    /// The first of the lines: the curve, where the others are whiskers.
+    /// Returns the first line, which is the curve; the others are whiskers.
     pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
         self.all("polyline")[0].points()
     }
 
-    /// The lines that stand upright: whiskers.
+    /// Returns the vertical lines, which are the whiskers.
     pub(crate) fn whiskers(&self) -> Vec<[(f64, f64); 2]> {
         let lines = self.all("polyline");
         let pairs = lines
@@ -203,14 +202,14 @@ impl Layer {
             .collect()
     }
 
-    /// The centres of the circles.
+    /// Returns the centres of the circles.
     pub(crate) fn circles(&self) -> Vec<(f64, f64)> {
         let circles = self.all("circle");
         let centre = |circle: &&Shape| (circle.number("cx"), circle.number("cy"));
         circles.iter().map(centre).collect()
     }
 
-    /// The colours that it is drawn in, each once, but for text.
+    /// Returns the colours of its shapes, except text, without duplicates.
     pub(crate) fn colours(&self) -> Vec<&str> {
         let shapes = self.shapes.iter().filter(|shape| shape.tag != "text");
         let mut colours: Vec<&str> = shapes.map(Shape::colour).collect();
@@ -237,7 +236,7 @@ impl Picture {
         }
     }
 
-    /// The layers of a contender.
+    /// Returns the layers of a contender.
     pub(crate) fn of(&self, contender: &str) -> Vec<&Layer> {
         let layers = self.layers.iter();
         layers
@@ -245,17 +244,17 @@ impl Picture {
             .collect()
     }
 
-    /// The axis below the plot.
+    /// Returns the axis below the plot.
     pub(crate) fn x(&self, scale: Scale) -> Ruler {
         self.ruler("middle", "x", scale)
     }
 
-    /// The axis at the left.
+    /// Returns the axis at the left.
     pub(crate) fn y(&self, scale: Scale) -> Ruler {
         self.ruler("end", "y", scale)
     }
 
-    /// The ticks are the texts of the first layer that are numbers.
+    /// Returns an axis. Its ticks are the texts of the first layer that are numbers.
     fn ruler(&self, anchor: &str, coordinate: &str, scale: Scale) -> Ruler {
         let texts = self.layers[0].all("text").into_iter();
         let ticks = texts.filter(|text| text.attribute("text-anchor") == anchor);
@@ -267,7 +266,7 @@ impl Picture {
     }
 }
 
-/// The number that a tick says.
+/// Parses the label of a tick.
 fn value(text: &str) -> Option<f64> {
     let (digits, factor) = match text.split_once(' ') {
         Some((digits, "k")) => (digits, 1e3),
@@ -277,21 +276,21 @@ fn value(text: &str) -> Option<f64> {
     Some(digits.parse::<f64>().ok()? * factor)
 }
 
-/// How values lie between ticks.
+/// Scale of an axis.
 #[derive(Clone, Copy)]
 pub(crate) enum Scale {
     Linear,
     Log,
 }
 
-/// Where values are on an axis, as its first and last tick tell.
+/// Positions of values on an axis, computed from its first and last tick.
 pub(crate) struct Ruler {
     ticks: Vec<(f64, f64)>,
     scale: Scale,
 }
 
 impl Ruler {
-    /// Where a value is, in the unit that the ticks have.
+    /// Returns the position of a value, which is in the unit of the ticks.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let bend = |value: f64| match self.scale {
             Scale::Linear => value,
@@ -302,12 +301,12 @@ impl Ruler {
         low.1 + share * (high.1 - low.1)
     }
 
-    /// What the ticks say.
+    /// Returns the values of the ticks.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         self.ticks.iter().map(|tick| tick.0).collect()
     }
 
-    /// Asserts that the ticks lie where the scale puts them.
+    /// Asserts that the ticks are at the positions of their values.
     pub(crate) fn assert_even(&self) {
         for (value, place) in &self.ticks {
             near(*place, self.at(*value), "a tick");
@@ -315,12 +314,12 @@ impl Ruler {
     }
 }
 
-/// Pictures have four units to a pixel, and round each place to one of them.
+/// Asserts that two positions are equal up to rounding: pictures have four units per pixel.
 pub(crate) fn near(a: f64, b: f64, what: &str) {
     assert!((a - b).abs() <= 3.0, "{what}: {a} should be {b}");
 }
 
-/// Asserts that points lie at these values.
+/// Asserts that points are at these values.
 pub(crate) fn lie_at(places: &[(f64, f64)], values: &[(f64, f64)], x: &Ruler, y: &Ruler) {
     assert_eq!(places.len(), values.len(), "{places:?} for {values:?}");
     for (place, value) in places.iter().zip(values) {

@@ -22,7 +22,7 @@ fn a_cell_is_in_the_row_of_the_thief_and_the_column_of_the_victim() {
     assert_eq!(figure.caption, "queens, sharing: who stole from whom");
     for picture in &figure.pictures {
         let names = picture.layers[0].all("text");
-        // The victims' names are above, the thieves' at the left.
+        // The names of the victims are above the map, those of the thieves at the left.
         let side = |anchor: &str, coordinate: &str| -> Vec<f64> {
             let side = names.iter().filter(|name| {
                 name.attribute("text-anchor") == anchor && name.text.parse::<u32>().is_ok()
@@ -94,7 +94,7 @@ fn neighbours_share_a_row_where_there_are_many() {
     assert_eq!(cell.all("rect")[0].colour(), HEAT[6]);
 }
 
-/// Loads of two strategies; the second never has more than half as many waiting.
+/// Loads of two strategies; the second never has more than half as many waiting tasks.
 fn loads(unit: TimeUnit, time: f64) -> Vec<Figure> {
     let curve = |strategy: &str, share: f64| {
         let mut curve = LoadCurve::new("fib", strategy, 100);

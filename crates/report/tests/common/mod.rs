@@ -2,10 +2,10 @@
 
 use locksley_report::*;
 
-/// What an attacker, or a shell, might put into a name.
+/// A name with characters that must be escaped in HTML, in scripts and in file names.
 pub(crate) const NASTY: &str = "<script>document.title = 'broken'</script> \"quoted\" & 'more'";
 
-/// How many charts of each kind the page of [`sample`] has.
+/// Number of charts of each kind on the page of [`sample`].
 pub(crate) const CHARTS: [(&str, usize); 8] = [
     ("bars", 3),
     ("speedup", 2),
@@ -17,7 +17,7 @@ pub(crate) const CHARTS: [(&str, usize); 8] = [
     ("experiment", 6),
 ];
 
-/// Numbers near `value`, the same each time.
+/// Returns numbers near `value`, the same on each call.
 fn around(value: f64, spread: f64) -> Vec<f64> {
     [0.3, -0.8, 0.1, 1.0, -0.4, 0.0, -0.2]
         .iter()
@@ -163,7 +163,7 @@ fn load(strategy: &str, peak: f64) -> LoadCurve {
     curve
 }
 
-/// Everything that a page can show.
+/// Returns results with everything that a page can show.
 pub(crate) fn sample() -> Results {
     let machine = Machine {
         system: Some("an operating system".into()),

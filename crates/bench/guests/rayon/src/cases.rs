@@ -1,5 +1,4 @@
-//! What is done. Each case is a line or two of rayon, the same in serial to check against, and a
-//! size.
+//! The cases: each is a line or two of rayon, a serial version to check against, and a size.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +7,15 @@ use rayon::prelude::*;
 
 use crate::inputs::{numbers, strings, work};
 
-/// Something to measure.
+/// A program to measure.
 pub(crate) trait Case {
-    /// How many operations a run has.
+    /// Returns the number of operations of a run.
     fn operations(&self) -> u64;
-    /// Gets ready for a run.
+    /// Prepares a run.
     fn prepare(&mut self);
-    /// The run, which is timed.
+    /// Runs the program, timed.
     fn run(&mut self);
-    /// Set if its result was right.
+    /// Checks the result of the last run.
     fn check(&mut self) -> Result<(), String>;
 }
 
@@ -61,7 +60,7 @@ impl<I, R: PartialEq + Debug, F: Fn(&I) -> R> Case for Computed<I, R, F> {
         if self.result.as_ref() == Some(&self.expected) {
             return Ok(());
         }
-        // Of ten million numbers the first few say enough.
+        // The first few of ten million numbers are enough.
         let shown = |value: &dyn Debug| format!("{value:?}").chars().take(200).collect::<String>();
         let (expected, got) = (shown(&self.expected), shown(&self.result));
         Err(format!("expected {expected}, got {got}"))
@@ -112,7 +111,7 @@ impl<T: Ord + Clone + Debug, F: Fn(&mut [T])> Case for Sorted<T, F> {
     }
 }
 
-/// The case of a name. A quick run makes it small.
+/// Returns the case with this name, small for a quick run.
 pub(crate) fn find(name: &str, quick: bool) -> Option<Box<dyn Case>> {
     let pick = |small: usize, full: usize| if quick { small } else { full };
     let many = pick(10_000, 10_000_000);
@@ -182,7 +181,7 @@ fn mixed(value: &u64) -> u64 {
     (value ^ (value >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// An iterator that is none of rayon's, with a tenth of a microsecond of work for each item.
+/// A serial iterator under `par_bridge`, with a tenth of a microsecond of work for each item.
 fn bridge(count: usize) -> Box<dyn Case> {
     let item = |i: u64| (0..8).fold(i, |sum, j| sum.wrapping_add(work(i ^ j)));
     let serial = move |n: &u64| (0..*n).map(item).fold(0, u64::wrapping_add);
@@ -193,7 +192,7 @@ fn bridge(count: usize) -> Box<dyn Case> {
     computed(count, count as u64, serial, parallel)
 }
 
-/// Inner loops from none to a thousand long, most of them short.
+/// Inner loops of 0 to 1000 items, most of them short.
 fn flat_map(count: usize) -> Box<dyn Case> {
     let inner = |i: u64| {
         if i.is_multiple_of(50) {
@@ -215,7 +214,7 @@ fn flat_map(count: usize) -> Box<dyn Case> {
     computed(total as usize, count as u64, serial, parallel)
 }
 
-/// 64 items in each of many parallel loops, within a parallel loop.
+/// A parallel loop around many parallel loops of 64 items each.
 fn nested(outer: usize) -> Box<dyn Case> {
     const INNER: u64 = 64;
     let serial = |n: &u64| {
@@ -233,7 +232,7 @@ fn nested(outer: usize) -> Box<dyn Case> {
     computed(outer * INNER as usize, outer as u64, serial, parallel)
 }
 
-/// One short parallel loop after the other, inside of the pool.
+/// Short parallel loops in sequence, inside of the pool.
 fn tiny(calls: usize) -> Box<dyn Case> {
     let values = numbers(64);
     let serial = move |n: &u64| (0..*n).fold(0, |sum: u64, _| sum ^ wrapping(values.iter()));
@@ -244,7 +243,7 @@ fn tiny(calls: usize) -> Box<dyn Case> {
     computed(calls, calls as u64, serial, parallel)
 }
 
-/// One short parallel loop after the other, on a thread that is none of the pool's.
+/// Short parallel loops in sequence, on a thread outside of the pool.
 fn tiny_outside(calls: usize) -> Box<dyn Case> {
     let values = numbers(64);
     let serial = move |n: &u64| (0..*n).fold(0, |sum: u64, _| sum ^ wrapping(values.iter()));

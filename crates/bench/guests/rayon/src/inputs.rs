@@ -1,4 +1,4 @@
-//! The same numbers in every run.
+//! Inputs, the same in every run.
 
 /// The generator of Steele, Lea and Flood (splitmix64).
 pub(crate) struct Numbers(u64);
@@ -20,18 +20,18 @@ impl Iterator for Numbers {
     }
 }
 
-/// That many numbers.
+/// Returns `count` numbers.
 pub(crate) fn numbers(count: usize) -> Vec<u64> {
     Numbers::new(7).take(count).collect()
 }
 
-/// That many strings, a few letters long, some of them equal.
+/// Returns `count` strings of a few letters, some of them equal.
 pub(crate) fn strings(count: usize) -> Vec<String> {
     let letters = |number: u64| format!("{:x}", number % (count as u64 * 4));
     Numbers::new(8).take(count).map(letters).collect()
 }
 
-/// A few dozen nanoseconds of work.
+/// Computes for a few dozen nanoseconds.
 pub(crate) fn work(seed: u64) -> u64 {
     Numbers::new(seed).take(16).fold(0, u64::wrapping_add)
 }

@@ -1,13 +1,13 @@
-//! What a user of rayon writes. Built twice, with rayon's own rayon-core and with Locksley's, it is
+//! Programs that use rayon. Built twice, with rayon's own rayon-core and with Locksley's, they are
 //! the two contenders of the benchmark `rayon`.
 //!
 //! ```sh
 //! rayon-guest CASE THREADS [--quick]
 //! ```
 //!
-//! It reads a number of operations from a line of its standard input, does at least so many, checks
-//! what came out, and writes a line: seconds, operations, and nanoseconds of processor time for
-//! each.
+//! The process reads a number of operations from a line of standard input, does at least that many,
+//! checks the results, and writes a line: seconds, operations, and nanoseconds of processor time
+//! per operation.
 
 #![forbid(unsafe_code)]
 
@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 
 use cases::Case;
 
-/// What the process tells its caller, as the benchmark itself would.
+/// Exit codes, the same as those of the benchmark.
 const WRONG: u8 = 2;
 const USAGE: u8 = 64;
 
-/// Before a sample, workers that were started or stopped a moment ago come to rest.
+/// Pause before a sample, in which workers that were just started or stopped come to rest.
 const SETTLE: Duration = Duration::from_millis(2);
 
 fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn serve(case: &mut dyn Case) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs a case as often as it takes: the time on the wall, the operations, and the processor time.
+/// Runs a case as often as necessary. Returns wall time, operations and processor time.
 fn turn(case: &mut dyn Case, operations: u64) -> Result<(Duration, u64, Duration), String> {
     let runs = operations.div_ceil(case.operations()).max(1);
     let (mut elapsed, mut used) = (Duration::ZERO, Duration::ZERO);
@@ -79,7 +79,7 @@ fn turn(case: &mut dyn Case, operations: u64) -> Result<(Duration, u64, Duration
     Ok((elapsed, runs * case.operations(), used))
 }
 
-/// The processor time that all threads of this process have used, where the system can tell.
+/// Returns the processor time of all threads of this process, or 0 if the system does not tell.
 fn processor_time() -> Duration {
     #[cfg(unix)]
     {
@@ -90,12 +90,12 @@ fn processor_time() -> Duration {
     Duration::ZERO
 }
 
-/// A stopped process would outlive a parent that was killed.
+/// Ends this process when its parent ends: a stopped process would outlive a killed parent.
 fn end_with_the_parent() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, set_parent_process_death_signal};
-        // If it cannot be had, its absence is no reason not to measure.
+        // The measurement works without it, too.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }

@@ -1,16 +1,16 @@
-//! The grid: so many tasks, each so long, forked in one of four ways by one of three callers.
+//! The grid: numbers and lengths of tasks, four ways to fork them, and three callers.
 //!
-//! A cell's name says it all: `scope/in/100x0.5us`.
+//! The name of a cell has all parameters: `scope/in/100x0.5us`.
 
 use rayon::prelude::*;
 
 use crate::spin::{Rate, spin};
 use crate::{Caller, Case};
 
-/// How long the caller of `after` works before each call, in microseconds.
+/// Time that the caller of `after` works before each call, in microseconds.
 const WORK: u32 = 100;
 
-/// The cell of a name.
+/// Returns the cell with this name.
 pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
     let mut parts = name.split('/');
     let (means, caller, size) = (parts.next()?, parts.next()?, parts.next()?);
@@ -53,7 +53,7 @@ fn scope(results: &mut [u64], steps: u64) -> u64 {
             scope.spawn(move |_| *result = spin(steps, seed));
         }
     });
-    // What is taken cannot be taken for the result of the next call.
+    // Resets the results, so that they cannot pass for those of the next call.
     let results = results.iter_mut().map(std::mem::take);
     results.fold(0, u64::wrapping_add)
 }
@@ -67,10 +67,10 @@ fn join(first: u64, end: u64, steps: u64) -> u64 {
     a.wrapping_add(b)
 }
 
-/// Calls with the same result each, whose sum is checked.
+/// Calls that all have the same result. The sum of the results is checked.
 struct Summed {
     expected: u64,
-    /// What the calls since the last check should have added up to, and what they did.
+    /// Expected and actual sum of the results since the last check.
     sums: [u64; 2],
     call: Box<dyn FnMut() -> u64 + Send>,
 }

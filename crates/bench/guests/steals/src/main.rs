@@ -1,13 +1,13 @@
-//! What a user of rayon writes whose tasks are worth stealing. Built twice, with rayon's own
-//! rayon-core and with Locksley's, it is the two contenders of the benchmark `steals`.
+//! Programs that use rayon, with tasks that are worth stealing. Built twice, with rayon's own
+//! rayon-core and with Locksley's, they are the two contenders of the benchmark `steals`.
 //!
 //! ```sh
 //! steals-guest calibrate             # prints how many steps of a spin take a microsecond
 //! steals-guest CASE THREADS STEPS    # a case, the size of the pool, and steps per microsecond
 //! ```
 //!
-//! It reads a number of calls from a line of its standard input, makes them, checks what came out,
-//! and writes a line: seconds, calls, and nanoseconds of processor time for each call.
+//! The process reads a number of calls from a line of standard input, makes them, checks the
+//! results, and writes a line: seconds, calls, and nanoseconds of processor time per call.
 
 #![forbid(unsafe_code)]
 
@@ -24,36 +24,35 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use spin::{Rate, spin};
 
-/// What the process tells its caller, as the benchmark itself would.
+/// Exit codes, the same as those of the benchmark.
 const WRONG: u8 = 2;
 const USAGE: u8 = 64;
 
-/// Before a turn, workers that were started or stopped a moment ago come to rest.
+/// Pause before a turn, in which workers that were just started or stopped come to rest.
 const SETTLE: Duration = Duration::from_millis(1);
 
-/// Something to call again and again.
+/// A program that is called repeatedly.
 pub(crate) trait Case: Send {
-    /// Gets ready for a call, untimed.
+    /// Prepares a call, untimed.
     fn prepare(&mut self) {}
-    /// The call, which is timed.
+    /// Makes the call, timed.
     fn call(&mut self);
-    /// Checks the result of the last call, or of all since the last check, untimed.
+    /// Checks the results since the last check, untimed.
     fn check(&mut self) -> Result<(), String>;
 }
 
-/// Where calls come from.
+/// The thread that makes the calls, and what it does in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A worker, one call right after the other, timed as a whole.
+    /// A worker without pauses; all calls are timed together.
     BackToBack,
-    /// A worker, with so many microseconds of its own work before each call; the calls alone are
-    /// timed.
+    /// A worker that works for some microseconds before each call; only the calls are timed.
     AfterWork(u32),
-    /// A worker that prepares before each call; the calls alone are timed.
+    /// A worker that prepares each call; only the calls are timed.
     Prepared,
-    /// A thread outside of the pool, one call right after the other.
+    /// A thread outside of the pool, without pauses.
     Outside,
-    /// A thread outside of the pool, which sleeps for so many milliseconds before each call.
+    /// A thread outside of the pool, which sleeps for some milliseconds before each call.
     AfterSleep(u64),
 }
 
@@ -82,12 +81,12 @@ struct Server {
     caller: Caller,
     case: Box<dyn Case>,
     rate: Rate,
-    /// The pool whose workers make the calls; nothing if a thread outside calls, for which the
-    /// global pool works.
+    /// Pool whose workers make the calls; `None` if a thread outside makes them, which uses the
+    /// global pool.
     pool: Option<ThreadPool>,
 }
 
-/// What a turn took.
+/// Wall time and processor time of a turn.
 #[derive(Clone, Copy, Default)]
 struct Used {
     elapsed: Duration,
@@ -138,7 +137,7 @@ impl Server {
         } = self;
         let (caller, case, rate) = (*caller, &mut **case, *rate);
         let mut turn = || {
-            // The first calls of a turn find a pool asleep.
+            // Warms up: at the first calls of a turn, the pool is asleep.
             if calls > 1 {
                 run(caller, case, rate, calls.div_ceil(16))?;
             }
@@ -186,8 +185,8 @@ fn run(caller: Caller, case: &mut dyn Case, rate: Rate, calls: u64) -> Result<Us
     Ok(Used { elapsed, processor })
 }
 
-/// The time of all calls, as the mean of all but the longest few has it: a call of a microsecond
-/// during which the system ran another process for milliseconds would hide all others.
+/// Returns the time of all calls, extrapolated from all but the longest sixteenth: a short call
+/// that the system interrupts for milliseconds would hide all others.
 fn undisturbed(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     let kept = &times[..times.len() - times.len() / 16];
@@ -196,7 +195,7 @@ fn undisturbed(mut times: Vec<Duration>) -> Duration {
         .mul_f64(times.len() as f64 / kept.len() as f64)
 }
 
-/// The processor time that all threads of this process have used, where the system can tell.
+/// Returns the processor time of all threads of this process, or 0 if the system does not tell.
 fn processor_time() -> Duration {
     #[cfg(unix)]
     {
@@ -207,12 +206,12 @@ fn processor_time() -> Duration {
     Duration::ZERO
 }
 
-/// A stopped process would outlive a parent that was killed.
+/// Ends this process when its parent ends: a stopped process would outlive a killed parent.
 fn end_with_the_parent() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, set_parent_process_death_signal};
-        // If it cannot be had, its absence is no reason not to measure.
+        // The measurement works without it, too.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }

@@ -9,7 +9,7 @@ use crate::grid::summed;
 use crate::spin::{Rate, spin};
 use crate::{Caller, Case};
 
-/// The program of a name.
+/// Returns the program with this name.
 pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
     Some(match name {
         "sort" => (Caller::Prepared, sorted(100_000)),
@@ -30,7 +30,7 @@ pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
     })
 }
 
-/// Unstable sorting of numbers in no order.
+/// Sorts random numbers, unstably.
 struct Sorted {
     input: Vec<u32>,
     expected: Vec<u32>,
@@ -67,11 +67,11 @@ impl Case for Sorted {
     }
 }
 
-/// How many tasks the systems of a game have one after the other.
+/// Numbers of tasks of the systems of a game, which run in sequence.
 const BURSTS: [u64; 8] = [4, 16, 32, 8, 64, 12, 24, 6];
 
-/// A tick like a game's: a burst of tasks of 2 us for each system, and 10 us in between that no
-/// other worker helps with.
+/// A tick as in a game: a burst of tasks of 2 us for each system, and 10 us of serial work in
+/// between.
 fn tick(rate: Rate) -> Box<dyn Case> {
     let (task, between) = (rate.steps(2.0), rate.steps(10.0));
     let systems = BURSTS.iter().flat_map(|&burst| 0..burst);
@@ -96,7 +96,7 @@ fn tick(rate: Rate) -> Box<dyn Case> {
     })
 }
 
-/// The hash of so many bytes; what is compared are its first eight.
+/// The hash of `length` bytes, of which the first eight bytes are compared.
 fn blake3(length: usize) -> Box<dyn Case> {
     let input: Vec<u8> = (0..length as u64)
         .map(|seed| (spin(2, seed) >> 40) as u8)
@@ -110,7 +110,7 @@ fn blake3(length: usize) -> Box<dyn Case> {
     })
 }
 
-/// One worker is busy and, once in 200 us, forks a pair of tasks of 20 us each.
+/// A busy worker that forks a pair of tasks of 20 us every 200 us.
 fn low_parallelism(rate: Rate) -> Box<dyn Case> {
     let (alone, task) = (rate.steps(180.0), rate.steps(20.0));
     let sum = |alone: u64, (a, b): (u64, u64)| alone.wrapping_add(a).wrapping_add(b);
@@ -137,7 +137,7 @@ fn late_start(tasks: u64) -> Box<dyn Case> {
     })
 }
 
-/// The `n`-th Fibonacci number: nothing but forks.
+/// The `n`-th Fibonacci number, which consists of forks only.
 fn fib(n: u64) -> Box<dyn Case> {
     fn serial(n: u64) -> u64 {
         if n < 2 {
@@ -171,7 +171,7 @@ fn empty_tasks(tasks: u64) -> Box<dyn Case> {
     })
 }
 
-/// The same, spawned by a thread that is no worker.
+/// A scope with tasks that only count, spawned by a thread outside of the pool.
 fn empty_tasks_of_outside(tasks: u64) -> Box<dyn Case> {
     summed(tasks, move || {
         let run = AtomicU64::new(0);
@@ -186,7 +186,7 @@ fn empty_tasks_of_outside(tasks: u64) -> Box<dyn Case> {
     })
 }
 
-/// Tasks that spawn two tasks each, down to this depth.
+/// Tasks that spawn two tasks each, down to `depth`.
 fn tree(depth: u32) -> Box<dyn Case> {
     fn grow<'s>(scope: &rayon::Scope<'s>, depth: u32, leaves: &'s AtomicU64) {
         if depth == 0 {
@@ -209,7 +209,7 @@ fn broadcast(workers: u64) -> Box<dyn Case> {
     summed(workers, || rayon::broadcast(|_| 1).iter().sum())
 }
 
-/// A task that yields so many times, and there is nothing else to do.
+/// A task that yields `count` times while there is nothing else to do.
 fn yields(count: u64) -> Box<dyn Case> {
     summed(count, move || {
         let yields = (0..count).map(|_| rayon::yield_now());

@@ -1,12 +1,12 @@
-//! Work of a known length: arithmetic, which asks no clock and touches no memory.
+//! Work of a known length: arithmetic that uses neither a clock nor memory.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The result of `iterations` steps of a chain in which every step waits for the one before.
+/// Computes `iterations` steps of a chain in which every step depends on the one before.
 ///
-/// A step is a shift, an exclusive or and a multiplication: nothing that a compiler could contract,
-/// and nothing that is slower while another hardware thread of the same core does the same.
+/// A step is a shift, an exclusive or and a multiplication, which a compiler cannot shorten, and
+/// which are not slower while another hardware thread of the same core does the same.
 #[inline(never)]
 pub(crate) fn spin(iterations: u64, seed: u64) -> u64 {
     let mut value = seed;
@@ -16,7 +16,7 @@ pub(crate) fn spin(iterations: u64, seed: u64) -> u64 {
     value
 }
 
-/// How many steps take a microsecond, undisturbed: the best of many short tries.
+/// Measures how many steps take a microsecond: the best of many short runs.
 pub(crate) fn calibrate() -> Rate {
     const STEPS: u64 = 50_000;
     const TRIES: u64 = 40;
@@ -29,12 +29,12 @@ pub(crate) fn calibrate() -> Rate {
     Rate(STEPS as f64 / (best.as_secs_f64() * 1e6))
 }
 
-/// How fast the processor is.
+/// Speed of the processor, in steps per microsecond.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate(pub(crate) f64);
 
 impl Rate {
-    /// How many steps take so many microseconds.
+    /// Returns the number of steps that take `microseconds`.
     pub(crate) fn steps(self, microseconds: f64) -> u64 {
         (self.0 * microseconds).round().max(1.0) as u64
     }

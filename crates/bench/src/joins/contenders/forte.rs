@@ -1,7 +1,7 @@
 //! forte. The calling thread is one of the workers.
 //!
-//! A forte pool is a static. Its heartbeat thread wakes up every 100 microseconds, idle or not, and
-//! ending it deadlocks in this version: `resize_to(0)` joins the thread with the lock held that
+//! A forte pool is a static. Its heartbeat thread wakes up every 100 microseconds, idle or not.
+//! Ending it deadlocks in this version: `resize_to(0)` joins the thread while it holds a lock that
 //! the thread needs.
 
 use forte::{ThreadPool, Worker};
@@ -32,7 +32,7 @@ impl Fork for OnWorker<'_> {
     }
 }
 
-/// The pool of this process, of which there is one.
+/// The only pool of this process.
 pub(crate) struct Forte;
 
 impl Runtime for Forte {

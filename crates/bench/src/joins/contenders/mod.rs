@@ -1,5 +1,5 @@
-//! The runtimes that are compared: those of `locksley-measure`, and forte, which has no place
-//! beside others in a process because its threads never sleep.
+//! The runtimes that are compared: those of `locksley-measure`, and forte, which cannot share a
+//! process with others because its threads never sleep.
 
 pub(crate) mod forte;
 

@@ -1,40 +1,41 @@
-//! A machine of many processors that runs one loop, simulated event by event.
+//! Simulates, event by event, a machine of many processors that runs one loop.
 //!
-//! An item costs what was recorded. The rules for splitting are those of the two libraries; what a
-//! fork, a failed look and a steal cost is the same for both, so that the rules alone differ.
+//! The costs of items are recorded ones. The rules for splitting are those of the two libraries.
+//! The costs of a fork, of a failed attempt and of a steal are the same for both, so that only the
+//! rules differ.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// What a fork costs, in nanoseconds.
+/// Cost of a fork, in nanoseconds.
 const FORK: u64 = 20;
 
-/// What a thief needs to look at a victim in vain.
+/// Cost of a failed attempt to steal, in nanoseconds.
 const LOOK: u64 = 100;
 
-/// What it needs to take a piece, and to begin with it.
+/// Cost of stealing a piece and starting it, in nanoseconds.
 const STEAL: u64 = 500;
 
-/// How long a block takes, in nanoseconds, and what is left must take for a split: as in
-/// `locksley::par`.
+/// Target duration of a block, and smallest duration of the remaining items for a split, in
+/// nanoseconds, as in `locksley::par`.
 const BLOCK: u64 = 1_200;
 const WORTH_STEALING: u64 = 4_600;
 
-/// How many times as long as the one before a block is at most.
+/// Largest ratio of the lengths of a block and the one before it.
 const GROWTH: usize = 32;
 
-/// How many items the first block has at most.
+/// Largest number of items in the first block.
 const FIRST: usize = 8;
 
-/// What the items of a loop cost.
+/// The costs of the items of a loop.
 #[derive(Debug)]
 pub(super) struct Costs {
-    /// What those up to each one cost, in nanoseconds, from 0 on.
+    /// Prefix sums of the costs in nanoseconds, beginning with 0.
     pub(super) sums: Vec<u64>,
 }
 
-/// When a loop is split.
+/// The rule by which a loop is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// When another processor is out of work: `locksley::par`.
@@ -43,7 +44,7 @@ pub(super) enum Rule {
     InAdvance,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
     pub(super) forks: u64,
@@ -54,15 +55,15 @@ pub(super) struct Run {
     pub(super) efficiency: f64,
 }
 
-/// Some items that lie ahead.
+/// A range of items to run.
 #[derive(Clone, Debug)]
 struct Piece {
     items: Range<usize>,
-    /// How often it may still be split in advance.
+    /// Number of further splits in advance.
     splits: usize,
-    /// How often it is split on request before it begins.
+    /// Number of splits on request before the piece begins.
     planned: usize,
-    /// The size of the next block.
+    /// Size of the next block.
     block: usize,
 }
 
@@ -86,19 +87,19 @@ struct Processor {
 
 struct Machine<'c> {
     rule: Rule,
-    /// What the items up to each one cost, from 0 on.
+    /// Prefix sums of the costs, beginning with 0.
     sums: &'c [u64],
     processors: Vec<Processor>,
-    /// When each processor has something to do next.
+    /// Time of the next event of each processor.
     events: BinaryHeap<Reverse<(u64, usize)>>,
-    /// How many processors are out of work.
+    /// Number of processors without work.
     idle: usize,
     left: usize,
     random: u64,
     run: Run,
 }
 
-/// Runs a loop on so many processors.
+/// Simulates a loop on `processors` processors.
 pub(super) fn simulate(rule: Rule, costs: &Costs, processors: usize, seed: u64) -> Run {
     let len = costs.sums.len() - 1;
     let mut machine = Machine {
@@ -145,7 +146,7 @@ impl Machine<'_> {
         self.run
     }
 
-    /// Runs items, and returns when they are done.
+    /// Runs items, and returns the time at which they are done.
     fn execute(&mut self, now: u64, items: Range<usize>) -> u64 {
         let end = now + self.sums[items.end] - self.sums[items.start];
         self.left -= items.len();
@@ -154,7 +155,7 @@ impl Machine<'_> {
     }
 
     /// Runs a block of the processor's piece, after a split if another processor is out of work.
-    /// Returns when it is done, or nothing if there is no piece.
+    /// Returns the time at which it is done, or `None` if there is no piece.
     fn block(&mut self, mut now: u64, processor: usize) -> Option<u64> {
         let wanted = match self.idle {
             0 => 0,
@@ -195,7 +196,7 @@ impl Machine<'_> {
         Some(end)
     }
 
-    /// Splits the processor's piece as often as the rule says, and runs what is left of it.
+    /// Splits the processor's piece according to the rule, and runs the rest of it.
     fn piece(&mut self, mut now: u64, processor: usize) -> Option<u64> {
         let me = &mut self.processors[processor];
         let mut piece = me.current.take().or_else(|| me.queue.pop())?;
@@ -209,7 +210,7 @@ impl Machine<'_> {
         Some(self.execute(now, piece.items))
     }
 
-    /// Looks at a random victim. Returns when the processor can go on.
+    /// Tries to steal from a random victim. Returns the time of the processor's next event.
     fn look_for_work(&mut self, now: u64, processor: usize) -> u64 {
         let count = self.processors.len();
         self.random ^= self.random << 13;

@@ -1,5 +1,5 @@
-//! The irregular loops on more processors than there are: their items' costs are recorded here, and
-//! a simulated machine runs them under both rules of splitting.
+//! The irregular loops on more processors than the machine has: the costs of their items are
+//! recorded, and a simulated machine runs them under both rules of splitting.
 
 mod machine;
 
@@ -13,16 +13,16 @@ use crate::harness::Plan;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
 
-/// How many processors are simulated.
+/// Numbers of simulated processors.
 const PROCESSORS: [usize; 5] = [4, 8, 16, 32, 64];
 
-/// How many seeds a row is the mean of.
+/// Number of seeds over which a row is averaged.
 const SEEDS: u64 = 5;
 
 /// The name by which `--only` includes it.
 const NAME: &str = "simulated";
 
-/// A loop: how many items it has, how many of them are recorded together, and what they do.
+/// A loop: the number of its items, the number of items that are recorded together, and the body.
 struct Loop {
     name: &'static str,
     len: u64,
@@ -103,7 +103,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
     outcome.tables.push(table);
 }
 
-/// Forks, steals and efficiency, as means over the seeds.
+/// Returns forks, steals and efficiency, as means over the seeds.
 fn mean(rule: Rule, costs: &Costs, processors: usize) -> [String; 3] {
     let runs: Vec<_> = (0..SEEDS)
         .map(|seed| simulate(rule, costs, processors, 0x5eed + 977 * seed))
@@ -117,15 +117,15 @@ fn mean(rule: Rule, costs: &Costs, processors: usize) -> [String; 3] {
     ]
 }
 
-/// Runs the items one after the other, a group at a time, whose items share its cost. The clock's
-/// part is taken off.
+/// Records the costs of items, which run in sequence in groups. The items of a group share its
+/// cost. The cost of reading the clock is subtracted.
 fn record(recorded: &Loop) -> Costs {
     let clock = (0..1000).map(|_| Instant::now().elapsed()).min();
     let clock = clock.unwrap_or_default();
     let groups = recorded.len.div_ceil(recorded.group);
     let cost = |group: u64| {
         let items = group * recorded.group..recorded.len.min((group + 1) * recorded.group);
-        // The shorter of two times: an interruption is no part of the cost.
+        // The shorter of two times, to exclude interruptions.
         let times = [(); 2].map(|()| {
             let start = Instant::now();
             std::hint::black_box(items.clone().map(&recorded.item).fold(0, u64::wrapping_add));

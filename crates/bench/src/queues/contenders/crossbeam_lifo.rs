@@ -41,7 +41,7 @@ impl Stealable for CrossbeamLifo {
 impl Halvable for CrossbeamLifo {
     #[inline]
     fn steal_half(thief: &mut Stealer<usize>, own: &mut Self) -> Option<usize> {
-        // A steal that failed leaves `own` empty, which the workload notices.
+        // After a failed steal `own` is empty, which the workload notices.
         let _ = thief.steal_batch(&own.0);
         None
     }

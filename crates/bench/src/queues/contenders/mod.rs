@@ -1,6 +1,7 @@
-//! Every queue behind one of three small traits, so that a workload is written once.
+//! Adapters that implement one of three small traits for every queue, so that each workload is
+//! written only once.
 //!
-//! Items are `usize` everywhere. An adapter adds nothing to the call it stands for.
+//! Items are `usize` everywhere. An adapter adds no work to the call that it forwards.
 
 mod abp;
 mod array_queue;
@@ -35,43 +36,43 @@ pub(crate) use split::Split;
 pub(crate) use st3_fifo::St3Fifo;
 pub(crate) use st3_lifo::St3Lifo;
 
-/// Room in every bounded queue: more than any workload has outstanding in a deque.
+/// Capacity of every bounded queue: more items than any workload has in a deque at a time.
 pub(crate) const CAPACITY: usize = 1024;
 
-/// The owner's side of a deque.
+/// The operations of a deque's owner.
 pub(crate) trait Deque: 'static {
     /// Its name in tables, bars and JSON.
     const NAME: &'static str;
 
     fn new() -> Self;
 
-    /// Pushes an item; `false` if there was no room, which never happens to a deque that grows.
+    /// Pushes an item. Returns `false` if the deque is full, which never happens if it can grow.
     fn push(&mut self, item: usize) -> bool;
 
     fn pop(&mut self) -> Option<usize>;
 }
 
-/// A deque with thieves.
+/// A deque from which thieves take single items.
 pub(crate) trait Stealable: Deque {
     type Thief: Send;
 
     fn thief(&self) -> Self::Thief;
 
-    /// Makes up to `count` items public, if a push alone does not.
+    /// Makes up to `count` items public, for deques in which a pushed item is private at first.
     #[inline]
     fn expose(&mut self, _count: usize) {}
 
-    /// Takes one item. A lost race is no item.
+    /// Steals one item. Returns `None` also after a lost race.
     fn steal(thief: &mut Self::Thief) -> Option<usize>;
 }
 
-/// A deque whose thieves may take half.
+/// A deque from which thieves can take half of the items at once.
 pub(crate) trait Halvable: Stealable {
-    /// Moves half of the items into `own`, except for the one that is returned, if any is.
+    /// Steals half of the items: may return one of them, and moves the others into `own`.
     fn steal_half(thief: &mut Self::Thief, own: &mut Self) -> Option<usize>;
 }
 
-/// A queue between a producer and a consumer.
+/// A queue from a producer to a consumer.
 pub(crate) trait Channel {
     /// Its name in tables, bars and JSON.
     const NAME: &'static str;
@@ -80,7 +81,7 @@ pub(crate) trait Channel {
 
     fn new() -> (Self::Producer, Self::Consumer);
 
-    /// Puts an item in; `false` if there was no room.
+    /// Sends an item. Returns `false` if the queue is full.
     fn produce(producer: &mut Self::Producer, item: usize) -> bool;
 
     fn consume(consumer: &mut Self::Consumer) -> Option<usize>;

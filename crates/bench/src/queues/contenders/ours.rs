@@ -1,25 +1,25 @@
-//! What our queues have in common: they implement the traits of `locksley_queue::traits`.
+//! Adapters for our own queues, all of which implement the traits of `locksley_queue::traits`.
 
 use locksley_queue::{Consumer, Owner, Producer, Steal, StealBatch, Thief};
 
 use super::{Channel, Deque, Halvable, Stealable};
 
-/// How to get one of our deques.
+/// Creates one of our deques.
 pub(crate) trait OurDeque: 'static {
     const NAME: &'static str;
     type Deque: Owner<Item = usize, Thief: Send>;
 
     fn new() -> Self::Deque;
 
-    /// What the owner does after a push.
+    /// Called by the owner after every push.
     #[inline]
     fn pushed(_deque: &mut Self::Deque) {}
 
-    /// Makes items public, where the owner has to.
+    /// Makes items public, for deques in which a pushed item is private at first.
     #[inline]
     fn expose(_deque: &mut Self::Deque, _count: usize) {}
 
-    /// What a thief does that has found only private work.
+    /// Called by a thief that has found only private items.
     fn ask(_thief: &<Self::Deque as Owner>::Thief) {}
 }
 
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// How to get one of our channels.
+/// Creates one of our channels.
 pub(crate) trait OurChannel {
     const NAME: &'static str;
     type Producer: Producer<Item = usize> + Send;

@@ -1,14 +1,15 @@
-//! `locksley_queue::semi_private`, bare, and with an owner that polls for requests at every push.
+//! `locksley_queue::semi_private`: the bare deque, and with an owner that checks for requests at
+//! every push.
 
 use locksley_queue::Owner;
 use locksley_queue::semi_private::{Deque, Exposure};
 
 use super::ours::{OurDeque, Ours};
 
-/// The owner's operations alone.
+/// The deque without requests: only the owner's operations.
 pub(crate) type SemiPrivate = Ours<Bare>;
 
-/// As a scheduler uses it: thieves ask, and the owner answers at its next push.
+/// The deque as a scheduler uses it: thieves request items, and the owner answers at its next push.
 pub(crate) type SemiPrivatePolling = Ours<Polling>;
 
 pub(crate) struct Bare;

@@ -1,4 +1,4 @@
-//! `locksley_queue::split`, the deque that the pool forks on.
+//! `locksley_queue::split`, the deque that the pool uses for forked jobs.
 
 use locksley_queue::{Owner, split};
 

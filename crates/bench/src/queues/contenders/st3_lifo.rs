@@ -6,7 +6,7 @@ use super::{CAPACITY, Deque, Halvable, Stealable};
 
 pub(crate) struct St3Lifo(Worker<usize>);
 
-/// st3 steals only into a deque, so a thief of single items keeps one.
+/// st3 steals only into a deque, so a thief of single items needs a deque of its own.
 pub(crate) struct Thief {
     stealer: Stealer<usize>,
     own: Worker<usize>,
@@ -50,7 +50,7 @@ impl Stealable for St3Lifo {
 impl Halvable for St3Lifo {
     #[inline]
     fn steal_half(thief: &mut Thief, own: &mut Self) -> Option<usize> {
-        // A steal that failed leaves `own` empty, which the workload notices.
+        // After a failed steal `own` is empty, which the workload notices.
         let _ = thief.stealer.steal(&own.0, |length| length.div_ceil(2));
         None
     }

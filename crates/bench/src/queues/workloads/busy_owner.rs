@@ -1,4 +1,5 @@
-//! An owner at work while a thief steals what it can: what the thief's presence costs the owner.
+//! An owner that works while a thief steals as much as it can. Measures how much the thief slows
+//! the owner down.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,7 +8,7 @@ use super::{Patience, contenders};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
 
-/// The owner pushes so many before it pops them, so that the thief finds something.
+/// Number of items that the owner pushes before it pops them, so that the thief finds some.
 const BURST: usize = 8;
 
 pub(crate) fn workload() -> Workload {
@@ -59,8 +60,8 @@ fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
     })
 }
 
-/// An item that finds no room is run at once: a thief that was interrupted in the middle of a
-/// steal may hold up a bounded deque.
+/// If the deque is full, the owner runs the item at once: a bounded deque stays full while a thief
+/// is interrupted in the middle of a steal.
 #[inline(never)]
 fn work<D: Stealable>(deque: &mut D, bursts: usize) -> Tally {
     let mut tally = Tally::default();

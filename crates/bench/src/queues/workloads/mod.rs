@@ -1,4 +1,4 @@
-//! What the queues are made to do.
+//! The workloads that the queues are measured with.
 
 pub(crate) mod busy_owner;
 pub(crate) mod owner_pair;
@@ -11,10 +11,10 @@ use std::thread;
 
 use super::contenders::Deque;
 
-/// How many items are pushed before any is taken, where that is more than one.
+/// Number of items that are pushed before any is taken, in workloads that push several at once.
 const BATCH: usize = 64;
 
-/// Contenders that run the function `$turn`, one for each queue.
+/// Returns one contender for each queue; each runs the function `$turn`.
 macro_rules! contenders {
     ($turn:ident; $($queue:ident),* $(,)?) => {
         vec![$($crate::harness::Contender::new(
@@ -25,7 +25,7 @@ macro_rules! contenders {
 }
 use contenders;
 
-/// Pushes an item for which there is room: a workload of one thread leaves enough.
+/// Pushes an item into a deque that has room for it, as it always has in a workload of one thread.
 #[inline(always)]
 fn push<D: Deque>(deque: &mut D, item: usize) {
     if !deque.push(item) {
@@ -40,8 +40,8 @@ fn refused(name: &str) -> ! {
     std::process::exit(crate::exit::WRONG.into());
 }
 
-/// Waits for another thread: spins, and lets others run now and then, since there may be fewer
-/// processors than threads.
+/// Spins once while waiting for another thread, and yields the processor now and then, since there
+/// may be fewer processors than threads.
 #[derive(Default)]
 struct Patience(u32);
 

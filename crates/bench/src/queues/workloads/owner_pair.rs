@@ -1,7 +1,7 @@
-//! The fast path of fork-join: push a job, which is not stolen by the time it is popped.
+//! The fast path of fork-join: the owner pushes a job and pops it before it is stolen.
 //!
-//! The deque is a local variable of the loop that is timed or counted, as it is one of a worker's
-//! main loop, so that the compiler may keep a small handle in registers.
+//! The deque is a local variable of the measured loop, as it is in a worker's main loop, so that
+//! the compiler can keep a small handle in registers.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::{contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
 
-/// The name of the counted loop without a queue.
+/// Name of the counted loop without a queue.
 pub(crate) const NOTHING: &str = "nothing";
 
-/// Pairs in a round of the counted loop.
+/// Number of pairs in a round of the counted loop.
 pub(crate) const UNROLLED: u64 = 64;
 
 const ITEM: usize = 7;
@@ -39,11 +39,11 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-/// The same to be counted, not timed: rounds of [`UNROLLED`] pairs without anything in between,
-/// each pushing what the one before it popped. [`NOTHING`] is the rounds without the pairs, to be
-/// subtracted: what is left are the instructions of push and pop alone, as the compiler makes them
-/// where pairs follow each other. It may keep what is the same in every pair, such as the slot's
-/// index, in a register.
+/// The same workload for counting instructions instead of time: rounds of [`UNROLLED`] consecutive
+/// pairs, each of which pushes the item that the previous one popped. [`NOTHING`] runs the rounds
+/// without the pairs; its count is subtracted, which leaves the instructions of push and pop alone,
+/// as the compiler generates them for consecutive pairs. It may keep values that are the same in
+/// every pair, such as the slot's index, in a register.
 pub(crate) fn counted() -> Workload {
     let mut contenders = every_deque![count];
     contenders.push(crate::harness::Contender::new(NOTHING, count_nothing));
@@ -60,8 +60,8 @@ fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     let mut deque = D::new();
     let pairs = operations as usize;
     let start = ThreadClock::start();
-    // It ends early, with a sum that is wrong, if an item is missing. Counting down, the loop
-    // itself is the addition, a decrement and a branch.
+    // If an item is missing, the loop ends early with a wrong sum. It counts down, so that its own
+    // instructions are only the addition, a decrement and a branch.
     let mut sum = 0_usize;
     let mut item = pairs;
     while item != 0 {
@@ -87,7 +87,7 @@ fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     })
 }
 
-/// Its argument, four times.
+/// Repeats its argument four times.
 macro_rules! fourfold {
     ($($code:tt)*) => { $($code)* $($code)* $($code)* $($code)* };
 }

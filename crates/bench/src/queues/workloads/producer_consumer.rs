@@ -1,4 +1,5 @@
-//! One produces, one consumes: in one thread, where only the instructions count, and in two.
+//! One producer and one consumer: in a single thread, which measures only the cost of the
+//! instructions, and in two threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! A burst of pushes, then a burst of pops: a deque that holds something.
+//! A burst of pushes, then a burst of pops, so that the deque holds many items.
 
 use super::{BATCH, contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};

@@ -1,8 +1,8 @@
-//! Balancing two deques: half of the work moves, then both owners finish theirs.
+//! Balances two deques: half of the items move to the other deque, then each owner pops its own.
 //!
 //! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the
-//! compiler may keep a small handle in registers: each phase takes its deque by value and gives it
-//! back.
+//! compiler can keep a small handle in registers: each phase takes its deque by value and returns
+//! it.
 
 use super::{BATCH, contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
@@ -53,7 +53,7 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     })
 }
 
-/// Pushes a batch: the items behind `last`.
+/// Pushes a batch of items, beginning after `last`.
 #[inline(never)]
 fn fill<D: Deque>(mut deque: D, last: usize) -> D {
     for item in last + 1..last + BATCH + 1 {
@@ -62,7 +62,7 @@ fn fill<D: Deque>(mut deque: D, last: usize) -> D {
     deque
 }
 
-/// Pops everything.
+/// Pops all items.
 #[inline(never)]
 fn drain<D: Deque>(mut deque: D, mut tally: Tally) -> (D, Tally) {
     while let Some(item) = deque.pop() {

@@ -1,4 +1,4 @@
-//! What a theft costs the thief when no other thread is in its way.
+//! The thief's cost of a steal when no other thread interferes.
 
 use super::{contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};

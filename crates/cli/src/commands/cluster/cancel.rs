@@ -1,4 +1,4 @@
-//! `locksley cluster cancel`: the end of a job.
+//! `locksley cluster cancel`: cancels a job.
 
 use clap::Args;
 use locksley_cluster::leases::{JobId, LeasePool, State};
@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster cancel nightly             its tasks are dropped, wherever they are
-  locksley cluster cancel nightly --forget    and its name is free for another job";
+  locksley cluster cancel nightly             drops its tasks, wherever they are
+  locksley cluster cancel nightly --forget    also frees its name for another job";
 
-/// Ends a job: tasks that wait are dropped, and workers stop those that run. A job that is over
-/// stays as it is.
+/// Cancels a job: waiting tasks are dropped, and workers stop running ones. A job that is over is
+/// not changed.
 #[derive(Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]
@@ -21,7 +21,7 @@ pub(crate) struct Cancel {
     /// The job.
     #[arg(value_name = "JOB", value_parser = server::job)]
     job: JobId,
-    /// Forget it, and what came of it.
+    /// Also delete the job and its result from the server.
     #[arg(long)]
     forget: bool,
 }
@@ -32,14 +32,17 @@ impl Cancel {
         let state = redis.cancel(&self.job, self.forget)?;
         let state = state.ok_or_else(|| server::unknown(&self.job))?;
         let how = match (state, self.forget) {
-            (State::Done, false) => "was done before, and stays so",
+            (State::Done, false) => "was already done",
             (_, false) => "is cancelled",
-            (State::Done, true) => "was done before, and is forgotten",
+            (State::Done, true) => "was already done, and is forgotten",
             (_, true) => "is cancelled and forgotten",
         };
         output.say(format!("the job {} {how}", self.job));
         output.document(&json!({
-            "command": "cluster cancel", "job": self.job.as_str(), "state": state, "forgotten": self.forget,
+            "command": "cluster cancel",
+            "job": self.job.as_str(),
+            "state": state,
+            "forgotten": self.forget,
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! `locksley cluster dead`: tasks that were set aside.
+//! `locksley cluster dead`: lists, shows and retries tasks that were set aside.
 
 use clap::{Args, Subcommand};
 use locksley_cluster::leases::{Dead, JobId, LeasePool};
@@ -12,10 +12,10 @@ use crate::render::units::several;
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster dead list nightly                 tasks of a job that were set aside, and why
   locksley cluster dead show nightly 1700000000-7    one of them, with its bytes
-  locksley cluster dead retry nightly 1700000000-7   lets it wait again, as if it had never been tried
-  locksley cluster dead retry nightly --all          all of them";
+  locksley cluster dead retry nightly 1700000000-7   queues it again, with its attempts reset
+  locksley cluster dead retry nightly --all          queues all of them again";
 
-/// Lists the tasks of a job that were set aside, shows one, or lets them be tried again.
+/// Lists the tasks of a job that were set aside, shows one, or retries them.
 #[derive(Args)]
 pub(crate) struct DeadTasks {
     #[command(flatten)]
@@ -26,13 +26,13 @@ pub(crate) struct DeadTasks {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List them: the first thousand.
+    /// List the first thousand of them.
     List {
         /// The job.
         #[arg(value_name = "JOB", value_parser = server::job)]
         job: JobId,
     },
-    /// Show one, with its bytes.
+    /// Show one of them, with its bytes.
     Show {
         /// The job.
         #[arg(value_name = "JOB", value_parser = server::job)]
@@ -41,7 +41,7 @@ enum Command {
         #[arg(value_name = "TASK")]
         task: String,
     },
-    /// Let them be tried again; a job that is done runs again.
+    /// Retry some or all of them; a job that is done runs again.
     Retry {
         /// The job.
         #[arg(value_name = "JOB", value_parser = server::job)]
@@ -49,7 +49,7 @@ enum Command {
         /// The tasks, as they are listed.
         #[arg(value_name = "TASK", required_unless_present = "all")]
         tasks: Vec<String>,
-        /// All of them.
+        /// Retry all of them.
         #[arg(long, conflicts_with = "tasks")]
         all: bool,
     },
@@ -66,7 +66,7 @@ impl DeadTasks {
     }
 }
 
-/// The tasks of a job that were set aside.
+/// Returns the tasks of a job that were set aside.
 fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Error> {
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
     Ok(redis.dead(job)?)
@@ -112,7 +112,8 @@ fn show(redis: &dyn LeasePool, job: &JobId, task: &str, output: &Output) -> Resu
     let found = all.iter().find(|dead| dead.aside.entry == task);
     let found = found.ok_or_else(|| {
         Error::usage(format!(
-            "no task {task} of the job {job} was set aside; `locksley cluster dead list {job}` has those that were"
+            "no task {task} of the job {job} was set aside; `locksley cluster dead list {job}` \
+             lists those that were"
         ))
     })?;
     output.say(line(found));
@@ -125,7 +126,7 @@ fn show(redis: &dyn LeasePool, job: &JobId, task: &str, output: &Output) -> Resu
         output.say(format!("  {:06x}  {}", 16 * row, bytes.join(" ")));
     }
     if !found.whole {
-        output.say("  the beginning of a larger task, which cannot be tried again");
+        output.say("  only the beginning of the task was kept, so it cannot be retried");
     }
     let mut document = document(found);
     document["command"] = "cluster dead show".into();
@@ -145,15 +146,15 @@ fn retry(
     let again = again.ok_or_else(|| Error::usage(format!("the job {job} was cancelled")))?;
     if again == 0 && !tasks.is_empty() {
         return Err(Error::usage(format!(
-            "none of these tasks of the job {job} was set aside, or kept as a whole; `locksley cluster dead list {job}` has \
-             those that were"
+            "none of these tasks of the job {job} was set aside, or kept as a whole; `locksley \
+             cluster dead list {job}` lists those that were"
         )));
     }
     if again < tasks.len() as u64 {
         output.say("some of these tasks are not listed, or too large to be kept");
     }
     let what = several(again as usize, "task");
-    output.say(format!("{what} of the job {job} will be tried again"));
+    output.say(format!("{what} of the job {job} will be retried"));
     output.document(&json!({
         "command": "cluster dead retry", "job": job.as_str(), "retried": again,
     }))

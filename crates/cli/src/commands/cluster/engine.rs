@@ -1,5 +1,4 @@
-//! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has
-//! started.
+//! Runs a program in this process, on ranks that are threads of it, or on ranks that MPI started.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,37 +16,37 @@ use super::waiting::Waiting;
 use crate::error::Error;
 use crate::render::units::{count, several};
 
-/// How many entries of a trace a worker keeps.
+/// Number of trace entries that each worker keeps.
 const ENTRIES: usize = 1 << 18;
 
-/// What a program runs on.
+/// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     /// A pool in this process.
     Here,
     /// Ranks that are threads of this process.
     Threads(usize),
-    /// Ranks that MPI has started: this is one of them.
+    /// Ranks that MPI started, of which this process is one.
     Mpi(Place),
 }
 
-/// What the environment says of this process among those that MPI has started.
+/// Position of this process among those that MPI started, from the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Its number.
+    /// Number of this rank.
     pub(super) rank: usize,
-    /// How many of them are on this host.
+    /// Number of ranks on this host.
     pub(super) neighbours: usize,
 }
 
 impl Place {
-    /// Where this process is, if MPI has started it.
+    /// Returns the position of this process if MPI started it.
     fn found(environment: impl Fn(&str) -> Option<String>) -> Option<Place> {
         let number = |names: &[&str]| {
             let mut values = names.iter().filter_map(|name| environment(name));
             values.find_map(|value| value.parse::<usize>().ok())
         };
-        // Open MPI; MPICH and its kin; whatever has a PMIx server, such as Slurm.
+        // Open MPI; MPICH and its derivatives; launchers with a PMIx server, such as Slurm.
         let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"])?;
         let neighbours = number(&["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"]);
         Some(Place {
@@ -57,14 +56,14 @@ impl Place {
     }
 }
 
-/// How to get a build with MPI.
+/// Error of a build without MPI that was started by mpirun.
 const NO_MPI: &str = "this process was started by mpirun, and this build cannot use MPI: \
     build one that can (cargo build --release -p locksley-cli --features mpi; on Debian it needs \
-    libopenmpi-dev, openmpi-bin, libclang-dev, clang and pkg-config), or run it without mpirun, with --ranks N for \
-    ranks in one process";
+    libopenmpi-dev, openmpi-bin, libclang-dev, clang and pkg-config), or run it without mpirun, \
+    with --ranks N for ranks in one process";
 
 impl Engine {
-    /// The engine that the environment and `--ranks` say.
+    /// Returns the engine that the environment and `--ranks` select.
     pub(super) fn chosen(threads: Option<usize>) -> Result<Engine, Error> {
         let place = Place::found(|name| std::env::var(name).ok());
         Engine::of(threads, place, cfg!(feature = "mpi"))
@@ -77,17 +76,18 @@ impl Engine {
             (None, Some(place)) if mpi => Ok(Engine::Mpi(place)),
             (None, Some(_)) => Err(Error::System(NO_MPI.to_owned())),
             (Some(_), Some(_)) => Err(Error::usage(
-                "mpirun says how many ranks there are (mpirun -n N): leave --ranks out",
+                "mpirun sets the number of ranks (mpirun -n N): omit --ranks",
             )),
         }
     }
 
-    /// Returns `true` if this is the process that tells the outcome.
+    /// Returns `true` if this process prints the outcome.
     pub(super) fn tells(self) -> bool {
         !matches!(self, Engine::Mpi(Place { rank: 1.., .. }))
     }
 
-    /// How many workers a rank has if none are given: together one for each processor of the host.
+    /// Returns the default number of workers of a rank, so that the ranks of a host have one for
+    /// each processor together.
     pub(super) fn usual_workers(self) -> usize {
         let ranks = match self {
             Engine::Here => 1,
@@ -97,7 +97,7 @@ impl Engine {
         (locksley::available_cpus().count() / ranks).max(1)
     }
 
-    /// Its name, for results.
+    /// Returns the engine's name in results.
     pub(super) fn name(self) -> &'static str {
         match self {
             Engine::Here => "in-process",
@@ -107,42 +107,43 @@ impl Engine {
     }
 }
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) engine: Engine,
-    /// Of each rank.
+    /// Number of workers of each rank.
     pub(super) workers: usize,
     pub(super) strategy: Strategy,
     pub(super) protocol: Protocol,
     pub(super) traced: bool,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 pub(super) struct Ran<R> {
     pub(super) result: R,
-    /// From the start of the work to its end.
+    /// Time from the start of the work to its end.
     pub(super) wall: Duration,
     pub(super) ranks: Vec<Row>,
     pub(super) trace: Option<Trace>,
 }
 
-/// What a rank did.
+/// Counters of a rank.
 #[derive(Debug, Default, serde::Serialize)]
 pub(super) struct Row {
     pub(super) rank: usize,
     pub(super) host: Option<String>,
     pub(super) workers: usize,
-    /// Tasks that it ran.
+    /// Tasks that the rank ran.
     pub(super) tasks: u64,
-    /// Requests for tasks.
+    /// Requests for tasks that it sent.
     pub(super) requests: u64,
-    /// Those that were answered with tasks.
+    /// Requests that were answered with tasks.
     pub(super) steals: u64,
-    /// Tasks that it got from others, and that it gave.
+    /// Tasks that it received from other ranks.
     pub(super) taken: u64,
+    /// Tasks that it sent to other ranks.
     pub(super) given: u64,
-    /// Messages with tasks that came without a further request.
+    /// Messages with tasks that arrived over a lifeline, without a new request.
     pub(super) lifeline_gifts: u64,
     pub(super) messages: u64,
     pub(super) bytes: u64,
@@ -150,11 +151,10 @@ pub(super) struct Row {
 }
 
 impl Plan {
-    /// Runs a job. On ranks that do not tell the outcome there is none.
+    /// Runs a job. Returns `None` on ranks that do not print the outcome.
     pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Error> {
         if self.engine != Engine::Here {
-            // Known from here on: reading the executable is no part of the ranks' work, and is not
-            // counted as such.
+            // Reads the executable once, before the ranks start: it must not count as their work.
             Build::current().map_err(RankError::Executable)?;
         }
         match self.engine {
@@ -163,8 +163,8 @@ impl Plan {
                 let _waiting = self.waiting(job);
                 let (program, options) = (job.program(), self.options());
                 let (peers, first) = (ranks::threads(ranks), job.first());
-                // On a thread of its own, since the processor time of a rank is that of its
-                // threads, from their start on.
+                // On a new thread: the processor time of a rank is that of its threads since they
+                // started.
                 let outcome = thread::scope(|scope| {
                     let run = || ranks::run_threads(&program, first, &options, peers);
                     scope.spawn(run).join()
@@ -260,7 +260,7 @@ impl<R> From<Outcome<R>> for Ran<R> {
         };
         if outcome.traces_left_out > 0 {
             eprintln!(
-                "the traces of {} were too large, and are left out",
+                "the traces of {} were too large and are left out",
                 crate::render::units::several(outcome.traces_left_out, "rank")
             );
         }

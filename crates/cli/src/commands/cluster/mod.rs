@@ -1,4 +1,4 @@
-//! `locksley cluster`: one task program over threads, processes and hosts.
+//! `locksley cluster`: runs one task program over threads, processes and hosts.
 
 #[cfg(feature = "redis")]
 mod cancel;
@@ -25,26 +25,26 @@ use crate::error::Error;
 use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
-  mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal from each other (a build with the feature mpi)
-  locksley cluster worker                          takes tasks from a Redis server, and may come and go (feature redis)
-  locksley cluster submit uts --tree T1L           hands such tasks out, and waits for the result
+  locksley cluster run uts --tree T1               counts a tree in this process
+  mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal by messages (feature mpi)
+  locksley cluster worker                          runs tasks from a Redis server (feature redis)
+  locksley cluster submit uts --tree T1L           submits a job, and waits for its result
   locksley cluster run --help                      all programs, and all options
-  locksley cluster simulate                        how far would it scale? Up to 10,000 hosts and more";
+  locksley cluster simulate                        how it scales, up to 10,000 hosts and more";
 
-/// See the command's description in `cli`.
+/// Arguments of `locksley cluster`, which is described in `cli`.
 #[derive(Args)]
 pub(crate) struct Cluster {
     #[command(subcommand)]
     command: Command,
 }
 
-/// How to get a build that has the commands for a server.
+/// Error of the commands that need a server, in a build without Redis.
 #[cfg(not(feature = "redis"))]
 const NO_REDIS: &str = "this build cannot use a Redis server: build one that can, with \
     cargo build --release -p locksley-cli --features redis";
 
-/// The command line of a command that this build does not have.
+/// Arguments of a command that this build does not have.
 #[cfg(not(feature = "redis"))]
 #[derive(Args)]
 struct Left {
@@ -54,55 +54,55 @@ struct Left {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a program to its end, check its result, and tell who did what.
+    /// Run a program to its end, check its result, and show what each rank did.
     #[command(after_help = help(run::EXAMPLES))]
     Run(run::Run),
     /// Simulate the protocol between processes, on up to a million hosts.
     #[command(after_help = help(simulate::EXAMPLES))]
     Simulate(simulate::Simulate),
-    /// Take tasks from a server, and run them.
+    /// Run tasks from a server.
     #[cfg(feature = "redis")]
     #[command(after_help = served(worker::EXAMPLES))]
     Worker(worker::Worker),
-    /// Hand a program to the workers at a server, and wait for the result.
+    /// Submit a program to the workers of a server, and wait for the result.
     #[cfg(feature = "redis")]
     #[command(after_help = served(submit::EXAMPLES))]
     Submit(submit::Submit),
-    /// Show what a server has to do, and who does it.
+    /// Show the jobs and the workers of a server.
     #[cfg(feature = "redis")]
     #[command(after_help = served(status::EXAMPLES))]
     Status(status::ShowStatus),
-    /// End a job.
+    /// Cancel a job.
     #[cfg(feature = "redis")]
     #[command(after_help = served(cancel::EXAMPLES))]
     Cancel(cancel::Cancel),
-    /// List tasks that were set aside, show one, or let them be tried again.
+    /// List, show or retry tasks that were set aside.
     #[cfg(feature = "redis")]
     #[command(after_help = served(dead::EXAMPLES))]
     Dead(dead::DeadTasks),
-    /// Take tasks from a server (a build with the feature redis).
+    /// Run tasks from a server (needs a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Worker(Left),
-    /// Hand a program to the workers at a server (a build with the feature redis).
+    /// Submit a program to the workers of a server (needs a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Submit(Left),
-    /// Show what a server has to do (a build with the feature redis).
+    /// Show the jobs and the workers of a server (needs a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Status(Left),
-    /// End a job (a build with the feature redis).
+    /// Cancel a job (needs a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Cancel(Left),
-    /// Tasks that were set aside (a build with the feature redis).
+    /// List, show or retry tasks that were set aside (needs a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Dead(Left),
 }
 
-/// Help for what needs a server.
+/// Returns the help of a command that needs a server.
 #[cfg(feature = "redis")]
 fn served(examples: &str) -> String {
     help(&format!("{examples}\n\n{}", server::ENVIRONMENT))

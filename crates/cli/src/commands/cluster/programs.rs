@@ -1,4 +1,4 @@
-//! The programs that are built in, as the command line has them.
+//! The built-in programs and their command lines.
 
 use clap::{Args, Subcommand, ValueEnum};
 use locksley_cluster::programs::uts::{self, Counted, Search};
@@ -17,51 +17,52 @@ const UTS_EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1L
   locksley cluster run uts --type binomial --branching 2000 --q 0.124875 --m 8 --seed 42";
 
-/// A program, and what it is to do.
+/// A program and its options.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Chosen {
-    /// Count the nodes of a tree that is not known before it is searched (UTS).
+    /// Count the nodes of an unbalanced tree that unfolds during the search (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
 }
 
-/// What is to be done: the first tasks of a program, and what to make of its result.
+/// A program with its first tasks, and what is done with its result.
 pub(crate) trait Job: Send + Sync {
-    /// What comes out.
+    /// The result.
     type Output: Reduce;
 
-    /// What it starts with.
+    /// The type of the first tasks.
     type Task: Task<Output = Self::Output>;
 
-    /// The program.
+    /// Returns the program.
     fn program(&self) -> Program<Self::Output>;
 
-    /// What it does, in a few words: `uts T1L`.
+    /// Returns a short name of the job: `uts T1L`.
     fn title(&self) -> String;
 
-    /// The tasks that it starts with. Two jobs of the same options have the same ones.
+    /// Returns the first tasks. Two jobs with the same options have the same ones.
     fn first(&self) -> Vec<Self::Task>;
 
-    /// The result, as labelled lines for a person.
+    /// Formats the result as labelled lines of text.
     fn lines(&self, result: &Self::Output) -> Vec<(&'static str, String)>;
 
-    /// The result, for a program.
+    /// Returns the result as JSON.
     fn document(&self, result: &Self::Output) -> Value;
 
-    /// Checks the result. Returns `Ok(true)` if it is known what it must be.
+    /// Checks the result. Returns `Ok(true)` if the right result is known and this is it,
+    /// `Ok(false)` if it is not known.
     fn check(&self, result: &Self::Output) -> Result<bool, Error>;
 
-    /// What is kept of a run that is interrupted.
+    /// Returns a message on what is kept of a run that is interrupted.
     fn kept(&self) -> &'static str {
         "there is no result, and nothing is kept"
     }
 
-    /// How long plain serial code would take for this result, in seconds of a processor, if a
-    /// sample of it can tell.
+    /// Estimates the seconds of processor time that serial code would take for this result, from a
+    /// sample, if possible.
     fn serial(&self, result: &Self::Output) -> Option<f64>;
 }
 
-/// Something that is done with a job, whatever comes out of it.
+/// An operation on a job of any type.
 pub(crate) trait Visitor {
     type Output;
 
@@ -69,7 +70,7 @@ pub(crate) trait Visitor {
 }
 
 impl Chosen {
-    /// Checks the options, and hands the job to a visitor.
+    /// Checks the options and passes the job to a visitor.
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Error> {
         match self {
             Chosen::Uts(options) => Ok(visitor.visit(options.job()?)),
@@ -77,7 +78,7 @@ impl Chosen {
     }
 }
 
-/// All programs, for a worker.
+/// Returns all programs, for a worker.
 #[cfg(feature = "redis")]
 pub(crate) fn catalogue() -> locksley_cluster::leases::Catalogue {
     locksley_cluster::leases::Catalogue::default().with(uts::program())
@@ -86,9 +87,9 @@ pub(crate) fn catalogue() -> locksley_cluster::leases::Catalogue {
 /// Names of the trees of the literature.
 const TREES: [&str; 9] = ["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"];
 
-/// The unbalanced tree search (Olivier et al., 2006): a tree of the literature, whose size is known
-/// and compared, or any other. A node costs about 100 ns; T1 to T5 have 4 million nodes, T1L to T3L
-/// 100 million, T1XL 1.6 billion.
+/// Unbalanced tree search (Olivier et al., 2006): a tree of the literature, whose published size is
+/// compared, or any other. A node costs about 100 ns; T1 to T5 have 4 million nodes, T1L to T3L 100
+/// million, T1XL 1.6 billion.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct UtsOptions {
     /// A tree of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL [default: T1].
@@ -98,13 +99,13 @@ pub(crate) struct UtsOptions {
         conflicts_with_all = ["kind", "shape", "depth", "branching", "q", "m", "seed"],
     )]
     tree: Option<String>,
-    /// The type of another tree.
+    /// Type of a tree that is not of the literature.
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     kind: Option<TreeType>,
     /// How the branching factor of a geometric tree depends on the depth.
     #[arg(long, value_enum, default_value = "fixed", requires = "kind")]
     shape: TreeShape,
-    /// The depth limit of a geometric tree.
+    /// Depth limit of a geometric tree.
     #[arg(
         long,
         value_name = "D",
@@ -113,7 +114,7 @@ pub(crate) struct UtsOptions {
         value_parser = clap::value_parser!(u32).range(1..=1000),
     )]
     depth: u32,
-    /// The branching factor at the root.
+    /// Branching factor at the root.
     #[arg(
         long,
         value_name = "B",
@@ -122,7 +123,7 @@ pub(crate) struct UtsOptions {
         value_parser = branching,
     )]
     branching: f64,
-    /// The probability that a node of a binomial tree has children.
+    /// Probability that a node of a binomial tree has children.
     #[arg(
         long,
         value_name = "Q",
@@ -131,7 +132,7 @@ pub(crate) struct UtsOptions {
         value_parser = probability,
     )]
     q: f64,
-    /// How many children it has then.
+    /// Number of children of such a node.
     #[arg(
         long,
         value_name = "M",
@@ -140,7 +141,7 @@ pub(crate) struct UtsOptions {
         value_parser = clap::value_parser!(u32).range(0..=1000),
     )]
     m: u32,
-    /// The seed.
+    /// Seed of the tree.
     #[arg(long, value_name = "R", default_value_t = 42, requires = "kind")]
     seed: u32,
 }
@@ -175,7 +176,7 @@ fn within(text: &str, most: f64) -> Result<f64, String> {
 }
 
 impl UtsOptions {
-    /// The job, if the options make sense together.
+    /// Returns the job, or an error if the options contradict each other.
     pub(crate) fn job(&self) -> Result<UtsJob, Error> {
         let Some(kind) = self.kind else {
             return named(self.tree.as_deref().unwrap_or("T1"));
@@ -189,7 +190,8 @@ impl UtsOptions {
         let (b, q, m, depth, seed) = (self.branching, self.q, self.m, self.depth, self.seed);
         if !matches!(kind, TreeType::Geometric) && q * f64::from(m) >= 1.0 {
             return Err(Error::usage(format!(
-                "the tree need not end: a node has q * m = {} children on the average; give less than 1",
+                "the tree may be infinite: a node has q * m = {} children on average; give less \
+                 than 1",
                 q * f64::from(m)
             )));
         }
@@ -273,7 +275,7 @@ impl Job for UtsJob {
     fn check(&self, Counted(size): &Counted) -> Result<bool, Error> {
         match self.published {
             Some(published) if published != *size => Err(Error::Check(format!(
-                "{} gave a wrong result: {size:?}, and published is {published:?}",
+                "{} gave a wrong result: {size:?} instead of the published {published:?}",
                 self.title()
             ))),
             published => Ok(published.is_some()),
@@ -281,7 +283,7 @@ impl Job for UtsJob {
     }
 
     fn serial(&self, Counted(size): &Counted) -> Option<f64> {
-        /// A tenth of a second or so.
+        /// Number of nodes in the sample; takes about a tenth of a second.
         const SAMPLE: u64 = 1_000_000;
         let clock = ThreadClock::start();
         let searched = uts::serial(self.tree, SAMPLE);
@@ -302,7 +304,7 @@ mod tests {
         chosen: Chosen,
     }
 
-    /// The title of the job on a command line, or what is wrong with it.
+    /// Returns the title of the job on a command line, or the error.
     fn title(line: &str) -> Result<String, String> {
         struct Title;
         impl Visitor for Title {

@@ -1,4 +1,4 @@
-//! `locksley cluster run`: a program from its start to its end.
+//! `locksley cluster run`: runs a program from start to end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,18 +21,18 @@ use crate::render::units::{self, bytes, count, counted, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1                 in this process, a worker for each processor
-  locksley cluster run uts --tree T1 --ranks 4       four ranks in this process, which steal from each other by messages
-  mpirun -n 4 locksley cluster run uts --tree T1L    four processes, or more on several hosts (a build with the feature mpi)
+  locksley cluster run uts --tree T1 --ranks 4       on four ranks in this process
+  mpirun -n 4 locksley cluster run uts --tree T1L    on four processes (feature mpi)
   mpirun -n 64 --hostfile hosts locksley cluster run uts --tree T1XL --victims nearest --lifelines
   locksley cluster run uts --ranks 4 --trace steals.json --json";
 
-/// Runs a program to its end, compares the result where it is known, and tells who did what. It
-/// runs in this process; with --ranks, on ranks in it that steal from each other by messages; and
-/// if mpirun has started it, on MPI. A rank that dies, is stopped or is cut off ends the run.
-/// Writes no file but that of --trace, and what the program makes.
+/// Runs a program to its end, compares the result if the right one is known, and shows what each
+/// rank did. The program runs in this process; with --ranks, on several ranks in this process that
+/// steal from each other by messages; under mpirun, on MPI. A rank that dies, is stopped or is cut
+/// off ends the run. Writes only the file of --trace.
 #[derive(Args)]
 pub(crate) struct Run {
-    /// So many ranks, which are threads of this process [default: none, or those of mpirun].
+    /// Number of ranks in this process [default: none, or those of mpirun].
     #[arg(
         long,
         value_name = "N",
@@ -40,21 +40,20 @@ pub(crate) struct Run {
         value_parser = clap::value_parser!(u32).range(1..=1024),
     )]
     ranks: Option<u32>,
-    /// How many workers each rank has [default: together one per processor].
+    /// Workers of each rank [default: one per processor for all ranks together].
     #[arg(long, value_name = "N", global = true, value_parser = ranges::one_worker)]
     workers: Option<usize>,
-    /// How the workers of a rank share their tasks.
+    /// Scheduling strategy within a rank.
     #[arg(long, default_value = "stealing", global = true)]
     strategy: String,
-    /// Which rank one that is out of work asks: uniform, nearest (on the same host more often),
-    /// sticky, steal-back ...
+    /// How a rank without work chooses the rank that it asks: uniform, nearest (prefers the same
+    /// host), sticky, steal-back ...
     #[arg(long, default_value = "uniform", global = true)]
     victims: String,
-    /// Ranks that are out of work fall silent after a few requests, and get work as soon as there
-    /// is some.
+    /// Ranks without work stop asking after a few requests, and are sent work when there is some.
     #[arg(long, global = true)]
     lifelines: bool,
-    /// How long a rank may be silent until it is taken for dead.
+    /// Time without messages after which a rank counts as dead.
     #[arg(long, value_name = "TIME", default_value = "30s", global = true, value_parser = patience)]
     patience: Duration,
     /// Write a timeline of all ranks to this file, for ui.perfetto.dev.
@@ -64,13 +63,14 @@ pub(crate) struct Run {
     program: Chosen,
 }
 
-/// Less is not enough for four beats.
+/// Parses the patience. Below 100 ms, a beat every quarter of it would come too late on a busy
+/// machine.
 fn patience(text: &str) -> Result<Duration, String> {
     let time = units::duration(text)?;
     if time >= Duration::from_millis(100) {
         Ok(time)
     } else {
-        Err("a busy machine is silent for so long, too: give at least 100ms".to_owned())
+        Err("a busy machine may be silent for that long: give at least 100ms".to_owned())
     }
 }
 
@@ -127,7 +127,7 @@ impl Visitor for Once<'_> {
     }
 }
 
-/// What all ranks did together.
+/// Sums the counters of all ranks.
 fn total(ranks: &[Row]) -> Row {
     let sum = |of: fn(&Row) -> u64| ranks.iter().map(of).sum();
     Row {
@@ -185,18 +185,16 @@ impl Once<'_> {
         format!("{title} {place} under {}", self.plan.strategy)
     }
 
-    /// Says how much processor time was used, and gives the part of it that serial code would need,
-    /// if that is known.
+    /// Prints the processor time that was used. Returns the share of it that serial code would
+    /// need, if that is known.
     fn say_cpu<J: Job>(&self, job: &J, ran: &Ran<J::Output>, all: &Row) -> Option<f64> {
         let cpu = all.cpu_seconds?;
         let busy = digits(cpu / ran.wall.as_secs_f64());
         let (output, used) = (self.output, time(cpu));
-        output.say(format!(
-            "  CPU     {used}, {busy} processors on the average"
-        ));
+        output.say(format!("  CPU     {used}, {busy} processors on average"));
         let efficiency = job.serial(&ran.result)? / cpu;
         output.say(format!(
-            "          efficiency {}: what serial code needs, by a sample, as a part of that",
+            "          efficiency {}: the share of it that serial code needs, from a sample",
             digits(efficiency)
         ));
         Some(efficiency)
@@ -236,7 +234,7 @@ impl Once<'_> {
     }
 }
 
-/// How tasks went from rank to rank.
+/// Describes how tasks moved between ranks.
 fn moved(all: &Row) -> String {
     let lifelines = match all.lifeline_gifts {
         0 => String::new(),
@@ -252,7 +250,7 @@ fn moved(all: &Row) -> String {
     )
 }
 
-/// What each rank did.
+/// Returns a table with the counters of each rank.
 fn table(ranks: &[Row]) -> String {
     let header = [
         "rank", "host", "workers", "tasks", "requests", "steals", "taken", "given", "sent", "CPU",

@@ -1,4 +1,4 @@
-//! `locksley cluster simulate`: the protocol between processes, on up to a million hosts.
+//! `locksley cluster simulate`: simulates the protocol between processes on up to a million hosts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,22 +22,22 @@ use crate::render::output::{self, Output};
 use crate::render::units::{bytes, count, digits, duration, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster simulate                                    up to 1,000 hosts, 10 us and 1 ms apart
+  locksley cluster simulate                                    to 1,000 hosts, 10 us and 1 ms apart
   locksley cluster simulate --hosts 1,10,100,1000,10000 --work 2s --grain 4096
   locksley cluster simulate --tree T1XL --latency 1ms          the same tree on more and more hosts
   locksley cluster simulate --protocol lifelines:w=4,base=4 --protocol nearest:theta_r=0.9
   locksley cluster simulate --hosts 64 --speeds 1,1,1,0.25     every fourth host is slow
-  locksley cluster simulate --protocol sending:shortest,floor=4 hosts with work send it (Eager et al.)";
+  locksley cluster simulate --protocol sending:shortest,floor=4  hosts send work (Eager et al.)";
 
 /// Simulates an unbalanced tree search over hosts that steal from each other by messages, with the
-/// very code that MPI runs. Tells how much of the cores' time was work, and where the rest went.
-/// Writes cluster-simulate.json, and a chart for each latency.
+/// same code for the protocol as under MPI. Shows how much of the cores' time was work, and how the
+/// rest was lost. Writes cluster-simulate.json, and a chart for each latency.
 #[derive(Args)]
 pub(crate) struct Simulate {
     /// Numbers of hosts: 64, 1:8, or 1,10,100.
     #[arg(long, value_name = "RANGE", default_value = "1,10,100,1000", value_parser = hosts)]
     hosts: Numbers,
-    /// How many workers each host has.
+    /// Workers of each host.
     #[arg(
         long,
         value_name = "N",
@@ -45,8 +45,8 @@ pub(crate) struct Simulate {
         value_parser = clap::value_parser!(u16).range(1..=1024),
     )]
     workers: u16,
-    /// How long a message is under way between two hosts; a tenth of that within a rack of 32.
-    /// Several, separated by commas.
+    /// Latencies of a message between two hosts, separated by commas; within a rack of 32 hosts, a
+    /// tenth of that.
     #[arg(
         long,
         value_name = "TIMES",
@@ -55,7 +55,7 @@ pub(crate) struct Simulate {
         value_parser = duration,
     )]
     latency: Vec<Duration>,
-    /// How hosts balance their loads: uniform, nearest, lifelines, and what may stand behind them,
+    /// How hosts balance their loads: uniform, nearest or lifelines, with parameters or without,
     /// such as lifelines:w=4,floor=8. May be given several times [default: these three, with a
     /// floor of one task per worker].
     #[arg(long, value_name = "PROTOCOL")]
@@ -63,15 +63,16 @@ pub(crate) struct Simulate {
     /// Speeds of the hosts, 1 being nominal: 1,0.5 makes every second one half as fast.
     #[arg(long, value_name = "LIST", default_value = "1", value_parser = machines::host_speeds)]
     speeds: HostSpeeds,
-    /// How long each worker would work if all were spread evenly: the tree grows with the hosts.
+    /// Time that each worker would work if all work were spread evenly; the tree grows with the
+    /// number of hosts.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     work: Duration,
-    /// A tree with as many nodes as this one has, on however many hosts; only T1, T1L and T1XL have
-    /// the shape that is simulated.
+    /// Use a tree with as many nodes as this one for any number of hosts. Only T1, T1L and T1XL
+    /// have the shape that is simulated.
     #[arg(long, value_name = "NAME", value_parser = ["T1", "T1L", "T1XL"], conflicts_with = "work")]
     tree: Option<String>,
-    /// A worker looks after so many nodes of 100 ns whether to share its stack. More make the
-    /// simulation faster.
+    /// Number of nodes, of 100 ns each, after which a worker checks whether to share its stack. A
+    /// larger number makes the simulation faster.
     #[arg(
         long,
         value_name = "NODES",
@@ -79,7 +80,7 @@ pub(crate) struct Simulate {
         value_parser = clap::value_parser!(u64).range(1..),
     )]
     grain: u64,
-    /// The seed of all random numbers.
+    /// Seed of all random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -110,7 +111,8 @@ impl Simulate {
         self.hosts.0.last().copied().unwrap_or(1)
     }
 
-    /// What is simulated, the largest first: so that it does not run alone at the end.
+    /// Returns the clusters to simulate, the largest first, so that it does not run alone at the
+    /// end.
     fn clusters(&self) -> Result<Vec<Cluster>, Error> {
         let workers = usize::from(self.workers);
         let usual = ["uniform", "nearest", "lifelines"].map(|name| {

@@ -1,4 +1,4 @@
-//! `locksley cluster status`: what a server has to do, and who does it.
+//! `locksley cluster status`: shows the jobs and the workers of a server.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
@@ -17,18 +17,18 @@ use crate::render::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster status            all running jobs, and all workers
-  locksley cluster status nightly    one job, running or over, and who did how much of it
-  locksley cluster status --watch    again every two seconds, until Ctrl-C";
+  locksley cluster status nightly    one job, running or over, and each worker's share of it
+  locksley cluster status --watch    every two seconds, until Ctrl-C";
 
 /// Shows the jobs that are running and the workers that are alive, or one job.
 #[derive(Args)]
 pub(crate) struct ShowStatus {
     #[command(flatten)]
     server: ServerOptions,
-    /// A job, running or over.
+    /// Job to show, running or over.
     #[arg(value_name = "JOB", value_parser = server::job)]
     job: Option<JobId>,
-    /// Show it again every 2 s, or as often as `--watch=TIME` says; one job until it is over.
+    /// Repeat every 2 s, or at the interval of `--watch=TIME`; for one job, until it is over.
     #[arg(
         long,
         value_name = "TIME",
@@ -48,10 +48,10 @@ impl ShowStatus {
         };
         if output.json {
             return Err(Error::usage(
-                "--watch is for people: a program calls `status --json` as often as it likes",
+                "--watch cannot be used with --json: call `status --json` repeatedly instead",
             ));
         }
-        interrupt::keep(|| "jobs go on without being watched".to_owned());
+        interrupt::keep(|| "the jobs continue".to_owned());
         loop {
             if stdout().is_terminal() {
                 // Clears the screen, and goes to its top.
@@ -60,7 +60,7 @@ impl ShowStatus {
             match self.show(&redis, output) {
                 Ok(true) => sleep(every),
                 Ok(false) => return Ok(()),
-                // A server that is away may come back.
+                // The server may become available again.
                 Err(Error::System(why)) => {
                     output.say(why);
                     sleep(every);
@@ -70,7 +70,7 @@ impl ShowStatus {
         }
     }
 
-    /// Shows everything, or one job. Returns `true` if there may be more to show later.
+    /// Shows all jobs and workers, or one job. Returns `true` if the state may still change.
     fn show(&self, redis: &dyn LeasePool, output: &Output) -> Result<bool, Error> {
         let workers = redis.workers()?;
         if let Some(id) = &self.job {
@@ -84,7 +84,7 @@ impl ShowStatus {
         let mut jobs = Vec::new();
         for (id, _) in redis.running()? {
             match redis.status(&id) {
-                // One that is damaged does not hide the others.
+                // A damaged job does not hide the others.
                 Err(trouble @ Trouble::Vanished(_)) => output.say(trouble.to_string()),
                 status => jobs.extend(status?),
             }
@@ -109,7 +109,7 @@ impl ShowStatus {
     }
 }
 
-/// A job for a person.
+/// Formats a job as text.
 fn text(status: &Status, workers: &[Present]) -> String {
     let state = match status.state {
         State::Running => "running for",
@@ -141,7 +141,8 @@ fn text(status: &Status, workers: &[Present]) -> String {
             "\n  no worker of its build is alive: start some with the executable that submitted it";
     }
     if status.state == State::Running && !status.sealed {
-        text += "\n  not all of its first tasks are there: it is still being submitted, or its submitter was interrupted, and may submit it again";
+        text += "\n  its first tasks are incomplete: it is still being submitted, or the submitter \
+                 was interrupted and can submit it again";
     }
     if let Some(refusal) = status.refusal {
         text += &format!("\n  {refusal}");
@@ -164,7 +165,7 @@ fn text(status: &Status, workers: &[Present]) -> String {
     text
 }
 
-/// The workers for a person.
+/// Formats the workers as text, by build.
 fn crew(workers: &[Present]) -> String {
     let mut builds: BTreeMap<String, Vec<&Present>> = BTreeMap::new();
     for present in workers {
@@ -187,7 +188,7 @@ fn crew(workers: &[Present]) -> String {
     text
 }
 
-/// A job for a program.
+/// Returns a job as JSON.
 pub(crate) fn document(status: &Status) -> Value {
     json!({
         "job": status.job.id.as_str(),

@@ -1,4 +1,4 @@
-//! `locksley cluster submit`: a job for the workers, followed to its end.
+//! `locksley cluster submit`: submits a job to the workers and follows it to its end.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -21,34 +21,33 @@ use crate::render::output::Output;
 use crate::render::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster submit uts --tree T1L                   waits for the workers, and tells how far they are
-  locksley cluster submit --job nightly uts --tree T1XL    a name: to submit the same again is to wait for the same job
-  locksley cluster submit --again --job nightly uts        runs it anew if it is over
+  locksley cluster submit uts --tree T1L                   shows progress, and prints the result
+  locksley cluster submit --job nightly uts --tree T1XL    named; if it is running, waits for it
+  locksley cluster submit --again --job nightly uts        runs it again if it is over
   locksley cluster submit --detach --job nightly uts       does not wait
-  locksley cluster submit --urgent --after 6h uts          begins in six hours, and goes before others then";
+  locksley cluster submit --urgent --after 6h uts          in six hours, before other jobs";
 
-/// Hands a program to the workers, tells how far they are, and prints the result. If it is
-/// interrupted the job goes on.
+/// Submits a program to the workers, shows their progress, and prints the result. The job continues
+/// if this command is interrupted.
 #[derive(Args)]
 pub(crate) struct Submit {
     #[command(flatten)]
     server: ServerOptions,
-    /// A name for the job. Submitting the same program again under the same name waits for the same
-    /// job while that is running; if it is over nothing is run, and that is an error, unless
-    /// --again or --attach says what is meant [default: a new name].
+    /// Name of the job. If the same program was submitted under this name before and is running,
+    /// the command waits for that job; if it is over, that is an error without --again or --attach
+    /// [default: a new name].
     #[arg(long, value_name = "NAME", global = true, value_parser = server::job)]
     job: Option<JobId>,
-    /// If the job is over, forget what came of it, and run it anew.
+    /// If the job is over, discard its result and run it again.
     #[arg(long, global = true, requires = "job", conflicts_with = "attach")]
     again: bool,
-    /// If the job is over, its result counts as this command's: for a submitter that was
-    /// interrupted.
+    /// If the job is over, print its result, for example after the submitter was interrupted.
     #[arg(long, global = true, requires = "job")]
     attach: bool,
     /// Do not wait for the end.
     #[arg(long, global = true)]
     detach: bool,
-    /// A worker that is silent for so long has lost its tasks to others.
+    /// Time without a sign of life after which a worker's tasks are given to others.
     #[arg(
         long,
         value_name = "TIME",
@@ -57,7 +56,7 @@ pub(crate) struct Submit {
         value_parser = units::duration,
     )]
     lease: Duration,
-    /// A task that fails, or kills its workers, so many times is set aside.
+    /// Number of times that a task may fail, or kill its worker, before it is set aside.
     #[arg(
         long,
         value_name = "N",
@@ -66,13 +65,13 @@ pub(crate) struct Submit {
         value_parser = clap::value_parser!(u32).range(1..=1000),
     )]
     tries: u32,
-    /// Its tasks go before those of jobs that are not urgent.
+    /// Run its tasks before those of jobs that are not urgent.
     #[arg(long, global = true)]
     urgent: bool,
-    /// Begin so long after the submission [default: at once].
+    /// Delay between submission and start [default: none].
     #[arg(long, value_name = "TIME", global = true, value_parser = units::duration)]
     after: Option<Duration>,
-    /// How long to wait for a server that is away before giving up.
+    /// How long to retry while the server is unavailable.
     #[arg(
         long,
         value_name = "TIME",
@@ -112,7 +111,7 @@ impl Visitor for Once<'_> {
             (Submission::new(&redis, &info, submit_options.again), false);
         let submitted = loop {
             match submission.attempt(|| job.first()) {
-                // A request that may not have been heard is repeated: it is the same job.
+                // Repeating a request that may have been lost is safe: the job is the same.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
                     if !std::mem::replace(&mut told, true) {
                         eprintln!("{trouble}; trying again");
@@ -129,12 +128,15 @@ impl Visitor for Once<'_> {
         if submit_options.detach {
             output.say(format!("{id}"));
             return output.document(&json!({
-                "command": "cluster submit", "job": id.as_str(), "new": submitted == Submitted::New,
+                "command": "cluster submit",
+                "job": id.as_str(),
+                "new": submitted == Submitted::New,
             }));
         }
         interrupt::keep(move || {
             format!(
-                "the job goes on; `locksley cluster status {id}` tells how far it is, `cancel {id}` ends it"
+                "the job continues; `locksley cluster status {id}` shows its progress, `locksley \
+                 cluster cancel {id}` cancels it"
             )
         });
         let mut shown = Shown::new(output.json);
@@ -178,7 +180,7 @@ fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
     }
 }
 
-/// Why a job that is over is no success.
+/// Returns the error for a job that was already over.
 fn over(redis: &Redis, id: &JobId) -> Result<Error, Error> {
     let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
     let how = match status.state {
@@ -187,13 +189,14 @@ fn over(redis: &Redis, id: &JobId) -> Result<Error, Error> {
         _ => "was done",
     };
     Ok(Error::Check(format!(
-        "nothing was run: the job {id} {how} before, after {}; --again runs it anew, --attach takes its result, \
-         `locksley cluster status {id}` shows what came of it",
+        "nothing was run: the job {id} {how} before, after {}; --again runs it again, --attach \
+         prints its result, `locksley cluster status {id}` shows its state",
         time(status.age.as_secs_f64())
     )))
 }
 
-/// Progress on standard error: a line that changes on a terminal, else a line every few seconds.
+/// Progress on standard error: one line that is updated on a terminal, else a line every two
+/// seconds.
 struct Shown {
     bar: ProgressBar,
     last: Option<Instant>,
@@ -241,7 +244,7 @@ impl Shown {
     }
 }
 
-/// How far a job is, in one line.
+/// Describes the progress of a job in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
     let mut line = format!(
         "{} done, {} in flight, {} waiting, {} a second",
@@ -277,7 +280,7 @@ fn line(Progress { status, rate }: &Progress) -> String {
     line
 }
 
-/// Tells what came of a job.
+/// Prints the outcome of a job.
 fn tell<J: Job>(
     output: &Output,
     job: &J,
@@ -293,11 +296,11 @@ fn tell<J: Job>(
     }
     let result = ended.result(&job.program()).map_err(|why| {
         Error::Check(format!(
-            "what the server has is no result of {}: {why}",
+            "the server does not have a result of {}: {why}",
             job.title()
         ))
     })?;
-    // Without what was set aside it need not be what it would be.
+    // Without the tasks that were set aside, the result may differ from the right one.
     let checked = match status.aside {
         0 => job.check(&result),
         _ => Err(set_aside(status)),

@@ -1,4 +1,4 @@
-//! What a person sees who waits for a long run, on standard error.
+//! Progress of a long run, on standard error.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,17 +9,17 @@ use indicatif::ProgressBar;
 
 use crate::render::units::time;
 
-/// How often a terminal is brought up to date.
+/// Time between updates on a terminal.
 const TURN: Duration = Duration::from_millis(250);
 
-/// How often anything else gets a line.
+/// Time between lines if standard error is not a terminal.
 const LINE: Duration = Duration::from_secs(15);
 
-/// Tells how a run is getting on, until it is dropped.
+/// Prints the progress of a run until it is dropped.
 pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Waiting {
-    /// Tells what is being done, and from time to time what `state` says of it.
+    /// Prints `doing`, and from time to time the elapsed time and `state`.
     pub(crate) fn while_running(
         doing: String,
         state: impl Fn() -> String + Send + 'static,
@@ -50,7 +50,7 @@ impl Waiting {
         Waiting(Some((stop, thread::spawn(tell))))
     }
 
-    /// Tells nothing.
+    /// Prints nothing.
     pub(crate) fn quietly() -> Waiting {
         Waiting(None)
     }
@@ -60,7 +60,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // If it panicked, the run is none the worse.
+            // A panic of the thread does not affect the run.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! `locksley cluster worker`: a process that takes tasks from a server.
+//! `locksley cluster worker`: runs tasks from a server.
 
 use std::io::{Write, stderr};
 use std::net::SocketAddr;
@@ -22,39 +22,39 @@ use crate::render::output::Output;
 use crate::render::units::{self, count, several};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster worker                                 on this machine, a thread for each processor
-  locksley cluster worker --server rediss://tasks:6380    on another, with TLS
-  locksley cluster worker --linger 60s                    until there has been nothing to do for a minute
-  locksley cluster worker --http 127.0.0.1:9464           with metrics for Prometheus, and a page to look at";
+  locksley cluster worker                                 a server here, a thread per processor
+  locksley cluster worker --server rediss://tasks:6380    a server elsewhere, with TLS
+  locksley cluster worker --linger 60s                    ends after a minute without tasks
+  locksley cluster worker --http 127.0.0.1:9464           with metrics for Prometheus, and a page";
 
-/// Takes tasks of all jobs of its build from a server, and runs them, until it is stopped: with
-/// Ctrl-C or SIGTERM it hands over what it has, and ends. Any number of workers may come and go at
-/// any time.
+/// Runs tasks of all jobs of its build from a server until it is stopped: on Ctrl-C or SIGTERM it
+/// returns its tasks to the server, and ends. Any number of workers may come and go at any time.
 #[derive(Args)]
 pub(crate) struct Worker {
     #[command(flatten)]
     server: ServerOptions,
-    /// How many workers its pool has [default: one per processor].
+    /// Number of threads of its pool [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
-    /// The pool's strategy.
+    /// Scheduling strategy of its pool.
     #[arg(long, default_value = "stealing")]
     strategy: String,
-    /// How many leases it holds at once [default: as many as workers].
+    /// Number of leases that it holds at once [default: as many as threads].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     leases: Option<usize>,
-    /// How long it runs a task before it hands what is left over to the server.
+    /// Time for which it runs a task before it returns the rest of it to the server.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = units::duration)]
     quantum: Duration,
-    /// How long what runs may take to end when the worker is stopped; then it is given back. And
-    /// how long tasks that ran out of time may occupy all threads before the worker ends.
+    /// Time for running tasks to end when the worker is stopped, before they are given back. Also
+    /// the time for which tasks past their time limit may occupy all threads before the worker
+    /// ends.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     grace: Duration,
-    /// End when there has been nothing to do for so long [default: never].
+    /// End after this time without tasks [default: never].
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     linger: Option<Duration>,
-    /// Serve metrics for Prometheus (/metrics) and a page (/) here: nothing keeps strangers away
-    /// [default: nowhere].
+    /// Serve metrics for Prometheus (/metrics) and a page (/) at this address, without
+    /// authentication [default: do not].
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
 }
@@ -67,10 +67,10 @@ impl Worker {
         let (told, grace) = (stop.clone(), self.grace);
         interrupt::keep(move || {
             told.stop();
-            // The process ends as soon as the worker does. If even giving things back takes too
-            // long their leases run out.
+            // The process ends as soon as the worker does. If giving the tasks back takes longer
+            // than this, their leases run out.
             std::thread::sleep(grace + Duration::from_secs(15));
-            "what was not done will be done by others".to_owned()
+            "unfinished tasks will be run by other workers".to_owned()
         });
         let (name, threads) = (setup.worker.name.clone(), setup.pool.workers());
         eprintln!(
@@ -105,7 +105,7 @@ impl Worker {
         }))
     }
 
-    /// What shows the worker over HTTP, if that is wanted.
+    /// Starts the HTTP server of `--http`, if that was given.
     fn site(
         &self,
         redis: &Arc<dyn LeasePool>,

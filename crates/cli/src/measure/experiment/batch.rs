@@ -1,4 +1,4 @@
-//! All variants of the batch, which take turns.
+//! Measures all variants of the batch, which take turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,23 +11,23 @@ use locksley_workload::Fib;
 use super::threads::Setting;
 use crate::error::Error;
 
-/// The load of the processors where tasks arrive while others run. At 1 the queues would grow
-/// without end; far below 1 no task would wait.
+/// Load of the processors if tasks arrive while others run. At 1 the queues would grow without
+/// bound; far below 1 no task would wait.
 const UTILISATION: f64 = 0.8;
 
-/// The tasks of the even load range from the heavy one's Fibonacci number to this much more.
+/// Tasks of the even load compute `fib(heavy)` to `fib(heavy + EVEN)`.
 const EVEN: u64 = 4;
 
-/// What is measured.
+/// Variants and parameters of the experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) loads: Vec<Load>,
     pub(crate) arrivals: Vec<Arrival>,
-    /// The numbers of threads N.
+    /// Numbers of threads, N.
     pub(crate) threads: Vec<usize>,
-    /// The number of tasks of each thread, K.
+    /// Number of tasks of each thread, K.
     pub(crate) tasks: usize,
-    /// Which Fibonacci number a heavy task computes.
+    /// Index of the Fibonacci number that a heavy task computes.
     pub(crate) heavy: u64,
     pub(crate) rounds: usize,
     pub(crate) seed: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The experiment with all its variants, of which nothing was measured yet.
+    /// Returns the experiment with all variants, without measurements.
     pub(crate) fn experiment(&self) -> Experiment {
         let mut experiment = Experiment::new("batch", self.tasks);
         let parameters = [
@@ -81,12 +81,12 @@ impl Plan {
         batches.into_iter()
     }
 
-    /// The number of repetitions.
+    /// Returns the number of repetitions of all variants together.
     pub(crate) fn steps(&self) -> usize {
         self.rounds * self.variants().count()
     }
 
-    /// Estimates the time of the whole experiment from that of a heavy task.
+    /// Estimates the time of the whole experiment from the time of a heavy task.
     pub(crate) fn estimate(&self, heavy: Duration) -> Duration {
         let once = |batch: &Batch| {
             let mean = match batch.load {
@@ -104,7 +104,8 @@ impl Plan {
         Duration::try_from_secs_f64(round * self.rounds as f64).unwrap_or(Duration::MAX)
     }
 
-    /// The tasks of a round: the same for all variants with this load and number of threads.
+    /// Returns the tasks of a round, which are the same for all variants with this load and number
+    /// of threads.
     fn pieces(&self, batch: &Batch, round: usize) -> Vec<u64> {
         let tasks = batch.threads * self.tasks;
         let batch = match batch.load {
@@ -117,8 +118,8 @@ impl Plan {
         batch.pieces().to_vec()
     }
 
-    /// Measures everything; in a round each variant has one repetition, in an order that is
-    /// shuffled anew. `watch` is shown the number of a variant and what it gave.
+    /// Measures all variants: in a round each has one repetition, in an order that is shuffled for
+    /// each round. Calls `watch` with the index of the variant and the repetition.
     pub(crate) fn measure(
         &self,
         heavy: Duration,
@@ -152,13 +153,13 @@ impl Plan {
         };
         match batch.deque {
             DequeKind::Bounded => setting.run(abp::Deque::with_capacity),
-            // The smallest capacity, so that it has to grow.
+            // Starts with the smallest capacity, so that it has to grow.
             DequeKind::Unbounded => setting.run(|_| chase_lev::Deque::new()),
         }
     }
 
-    /// The arrivals of all tasks: in random order and at random distances, at a rate below what the
-    /// processors can do.
+    /// Returns the arrival times of all tasks: in random order and at random distances, at
+    /// [`UTILISATION`] of the rate that the processors can sustain.
     fn schedule(
         &self,
         tasks: &[u64],
@@ -174,7 +175,7 @@ impl Plan {
         let mean = all / tasks.len().max(1) as f64;
         let mut now = 0.0;
         let arrivals = order.into_iter().map(|task| {
-            // Exponentially distributed, as arrivals are that do not depend on each other.
+            // Distances of independent arrivals are exponentially distributed.
             now -= mean * (1.0 - random.f64()).ln();
             (Duration::try_from_secs_f64(now).unwrap_or_default(), task)
         });
@@ -182,12 +183,12 @@ impl Plan {
     }
 }
 
-/// The number of calls of a task, to which its time is proportional.
+/// Returns the number of calls of a task, to which its time is proportional.
 fn calls(n: u64) -> f64 {
     2.0 * Fib::number(n + 1) as f64 - 1.0
 }
 
-/// How long all tasks take on one processor, in seconds, if the heavy one takes so long.
+/// Returns the seconds that all tasks take on one processor if a heavy one takes `time`.
 fn total(tasks: &[u64], heavy: u64, time: Duration) -> f64 {
     let most = tasks.iter().copied().max().unwrap_or(0);
     let calls: Vec<f64> = (0..=most.max(heavy)).map(calls).collect();
@@ -195,7 +196,8 @@ fn total(tasks: &[u64], heavy: u64, time: Duration) -> f64 {
     all / calls[heavy as usize] * time.as_secs_f64()
 }
 
-/// How long a heavy task takes on this machine: from the shortest of a few of moderate size.
+/// Estimates the time of a heavy task on this machine from the shortest of several runs of a
+/// moderate one.
 pub(crate) fn calibrate(heavy: u64) -> Duration {
     let moderate = heavy.min(25);
     let once = |_| {

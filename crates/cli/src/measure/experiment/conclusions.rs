@@ -1,18 +1,18 @@
-//! The report's conclusions, and whether the measurements support them.
+//! Checks whether the measurements support the conclusions of the report.
 //!
 //! In a round all variants have the same tasks, so two of them are compared round by round. They
-//! differ *clearly* if the quartiles of the differences are on the same side of zero; everything
-//! else counts as undecided. A conclusion holds if most comparisons that it is about are clear in
-//! its favour; its contrary does if most are clear against it.
+//! differ *clearly* if the quartiles of the differences are on the same side of zero; otherwise the
+//! comparison is undecided. A conclusion holds if most of its comparisons are clear in its favour;
+//! its contrary holds if most are clear against it.
 
 use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, Summary};
 
 use crate::render::units::digits;
 
-/// The least number of rounds for a clear difference.
+/// Smallest number of rounds for a clear difference.
 const ROUNDS: usize = 3;
 
-/// Sentences on each of the report's conclusions, measured on this number of processors.
+/// Returns sentences on each conclusion of the report, for measurements on `processors`.
 pub(crate) fn conclusions(experiment: &Experiment, processors: usize) -> Vec<String> {
     let mut sentences = Vec::new();
     for arrival in [Arrival::Batch, Arrival::Running] {
@@ -37,7 +37,7 @@ pub(crate) fn conclusions(experiment: &Experiment, processors: usize) -> Vec<Str
     sentences
 }
 
-/// What is compared.
+/// A quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     Time,
@@ -46,7 +46,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    /// In every round.
+    /// Returns the quantity in every round.
     fn of(self, batch: &Batch) -> Vec<f64> {
         let of = |once: &Repetition| match self {
             Quantity::Time => once.seconds,
@@ -65,13 +65,13 @@ impl Quantity {
     }
 }
 
-/// How often the first of two was clearly less, clearly more, or neither.
+/// Number of pairs of variants whose first was clearly less, clearly more, or neither.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     less: usize,
     more: usize,
     neither: usize,
-    /// The second by the first, the median over the rounds.
+    /// For each pair, the median over the rounds of the second divided by the first.
     gains: Vec<f64>,
 }
 
@@ -84,7 +84,7 @@ impl Tally {
         tally
     }
 
-    /// Two variants, round by round. The last round of one may be missing if the run was
+    /// Compares two variants round by round. The last round of one may be missing if the run was
     /// interrupted.
     fn add(&mut self, first: &[f64], second: &[f64]) {
         let rounds = || first.iter().zip(second);
@@ -115,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// `2 of 3, the contrary in 1, and 0 are undecided`.
+    /// Returns `2 of 3, the contrary in 1; 0 undecided`.
     fn counts(&self) -> String {
         let Tally {
             less,
@@ -141,14 +141,14 @@ impl Tally {
     }
 }
 
-/// The batches with one way of arriving.
+/// The batches with one kind of arrival.
 struct Measured<'e> {
     batches: Vec<&'e Batch>,
     arrival: Arrival,
 }
 
 impl Measured<'_> {
-    /// Pairs of batches, each with the one that it becomes by this change.
+    /// Compares each batch that satisfies `from` with the one that `change` turns it into.
     fn pairs(
         &self,
         quantity: Quantity,
@@ -179,7 +179,7 @@ impl Measured<'_> {
         (tally.all() > 0).then(|| format!("{arrival}: \"{claim}\" {}", tally.verdict()))
     }
 
-    /// "Stealing hugely benefits uneven distributions", and what it does to even ones.
+    /// "Stealing hugely benefits uneven distributions"; also for even ones.
     fn stealing(&self, load: Load, quantity: Quantity) -> Option<String> {
         let chosen = |batch: &Batch| batch.load == load && batch.stealing;
         let tally = self.pairs(quantity, chosen, |batch| batch.stealing = false);
@@ -192,7 +192,8 @@ impl Measured<'_> {
         ))
     }
 
-    /// Stealing can only help where processors would be idle without it.
+    /// Compares the gain by stealing with as many busy threads as processors, where it can help
+    /// little, and with fewer.
     fn crowding(&self, processors: usize) -> Option<String> {
         let gain = |crowded: bool| {
             let chosen = |batch: &Batch| {
@@ -234,7 +235,7 @@ impl Measured<'_> {
         let (counts, range) = (tally.counts(), tally.range());
         Some(format!(
             "{head}: so in {counts}. The total time with unbounded ones is {range} times that with \
-             bounded ones. (The report says \"almost always\", but its own tables have it in 4 of \
+             bounded ones. (The report says \"almost always\", but its own tables show it in 4 of \
              10 cases.)"
         ))
     }
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     fn variants_are_compared_round_by_round() {
-        // Rounds differ much more than variants do, as where the tasks are random.
+        // Rounds differ much more than variants, as with random tasks.
         let mut tally = Tally::default();
         tally.add(&[1.0, 5.0, 9.0], &[1.1, 5.5, 9.9]);
         tally.add(&[1.0, 5.0, 9.0], &[1.1, 4.5, 9.9]);

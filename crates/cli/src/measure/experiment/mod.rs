@@ -1,8 +1,7 @@
-//! Experiments of the papers, made again.
+//! Repeats experiments of the papers.
 //!
-//! The report on work-stealing deques (Agrawal and Indurkha) gives each of N threads a deque of its
-//! own with K tasks in it, and measures how long everything takes, how long a task waits, and how
-//! much is stolen:
+//! The report on work-stealing deques (Agrawal and Indurkha) gives each of N threads a deque with K
+//! tasks, and measures the total time, the time that a task waits, and the number of steals:
 //!
 //! | | |
 //! |---|---|
@@ -12,10 +11,10 @@
 //! | deques | bounded (Arora, Blumofe and Plaxton) or unbounded (Chase and Lev) |
 //!
 //! Here the threads are threads of the system and the deques those of `locksley-queue`, with no
-//! pool in between. What differs from the report, because it is wrong there: a thief starts at a
-//! random victim and tries all others, the last one too; a task runs exactly once, which is
-//! checked, as is its result; and where tasks arrive while others run, they come through a mailbox
-//! of each thread, for only the owner of a deque may push.
+//! pool in between. Three things differ from the report, which has them wrong: a thief starts at a
+//! random victim and tries all others, including the last one; every task runs exactly once, which
+//! is checked, as is its result; and tasks that arrive while others run come through a mailbox of
+//! each thread, since only the owner of a deque may push.
 
 pub(crate) mod batch;
 pub(crate) mod conclusions;

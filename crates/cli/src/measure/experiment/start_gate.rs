@@ -1,14 +1,15 @@
-//! Threads that start together.
+//! A gate that lets threads start together.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// This many threads wait.
+    /// The number of threads that wait.
     Closed(usize),
+    /// The time of the start.
     Open(Instant),
-    /// Not all threads could be started: those that were end.
+    /// Not all threads could be created; the others end without a start.
     Off,
 }
 
@@ -36,7 +37,7 @@ impl StartGate {
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the start. Returns its time, or `None` if it was called off.
+    /// Waits for the start. Returns its time, or `None` if the start was called off.
     pub(super) fn pass(&self) -> Option<Instant> {
         let mut state = self.state();
         if let State::Closed(waiting) = &mut *state {
@@ -52,7 +53,7 @@ impl StartGate {
         }
     }
 
-    /// Waits for this many threads, then lets them start. Returns the time of the start.
+    /// Waits until `threads` threads wait, then lets them start. Returns the time of the start.
     pub(super) fn open(&self, threads: usize) -> Instant {
         let mut state = self.state();
         while matches!(*state, State::Closed(waiting) if waiting < threads) {

@@ -1,4 +1,4 @@
-//! One repetition: N threads, each with a deque of its own.
+//! One repetition: N threads, each with its own deque.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,32 +14,32 @@ use locksley_workload::{Batch, Fib};
 use super::start_gate::StartGate;
 use crate::error::Error;
 
-/// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while
-/// others run. In a batch no thread sleeps, because no further task arrives.
+/// Number of fruitless searches after which an idle thread sleeps for [`NAP`], if tasks arrive
+/// while others run. In a batch no thread sleeps, because no further task arrives.
 const LOOKS: u32 = 16;
 const NAP: Duration = Duration::from_micros(50);
 
-/// What is run.
+/// Parameters of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) name: &'a str,
-    /// Which Fibonacci number each task computes; the first K tasks are for the first thread, and
-    /// so on.
+    /// Index of the Fibonacci number that each task computes. The first K tasks are for the first
+    /// thread, and so on.
     pub(super) tasks: &'a [u64],
     pub(super) threads: usize,
     pub(super) stealing: bool,
-    /// When each task arrives after the start, in this order; none if all are there before.
+    /// Arrival time and index of each task, in order; `None` if all are there before the start.
     pub(super) schedule: Option<&'a [(Duration, usize)]>,
     pub(super) seed: u64,
 }
 
 impl Setting<'_> {
-    /// K, rounded up.
+    /// Returns K, the number of tasks of a thread, rounded up.
     pub(super) fn share(&self) -> usize {
         self.tasks.len().div_ceil(self.threads.max(1)).max(1)
     }
 
-    /// Runs it once. `deque` makes a deque for a number of tasks.
+    /// Runs the tasks once. `deque` creates a deque for a number of tasks.
     pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Error>
     where
         D: Owner<Item = usize> + Send,
@@ -52,7 +52,7 @@ impl Setting<'_> {
             .unzip();
         if self.schedule.is_none() {
             for task in 0..self.tasks.len() {
-                // A deque may be smaller than was asked for. The owner's mailbox has room.
+                // The deque may be smaller than requested; the owner's mailbox has room.
                 if let Err(full) = deques[task / self.share()].push(task) {
                     let _ = senders[task / self.share()].send(full.into_inner());
                 }
@@ -68,7 +68,7 @@ impl Setting<'_> {
         Ok(self.outcome(&logs)?)
     }
 
-    /// Checks that every task ran once with the right result, and sums up.
+    /// Checks that every task ran once with the right result, and sums up the logs.
     fn outcome(&self, logs: &[Log]) -> Result<Repetition, Wrong> {
         let mut results = vec![None; self.tasks.len()];
         let mut waited = Duration::ZERO;
@@ -99,7 +99,7 @@ impl Setting<'_> {
     }
 }
 
-/// A task that was run.
+/// A task that has run.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     task: usize,
@@ -107,22 +107,22 @@ struct Done {
     waited: Duration,
 }
 
-/// What a thread did.
+/// Log of a thread.
 #[derive(Clone, Debug, Default)]
 struct Log {
     done: Vec<Done>,
     steals: u64,
-    /// When its last task was done, from the start on.
+    /// Time from the start to the end of its last task.
     end: Duration,
 }
 
-/// What all threads see.
+/// State that all threads share.
 struct Shared<'a, T> {
     setting: &'a Setting<'a>,
     thieves: &'a [T],
-    /// How many tasks have not been started.
+    /// Number of tasks that have not been started.
     unstarted: AtomicUsize,
-    /// When each task arrived, in nanoseconds after the start.
+    /// Arrival time of each task, in nanoseconds after the start.
     arrived: Vec<AtomicU64>,
 }
 
@@ -217,7 +217,7 @@ struct Worker<'a, D, T> {
     deque: D,
     inbox: Mailbox<usize>,
     start: Instant,
-    /// How many tasks were given to it.
+    /// Number of tasks that were assigned to the thread.
     own: usize,
     random: fastrand::Rng,
     log: Log,
@@ -240,7 +240,7 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         }
     }
 
-    /// Moves the mail into the deque. Returns a task that does not fit, to be run now.
+    /// Moves tasks from the mailbox to the deque. Returns a task that does not fit, to be run next.
     fn fetch(&mut self) -> Option<usize> {
         while let Some(task) = self.inbox.consume() {
             if let Err(full) = self.deque.push(task) {
@@ -250,14 +250,14 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         None
     }
 
-    /// Tries to steal from every other thread once, beginning with a random one.
+    /// Tries to steal from every other thread once, starting with a random one.
     fn steal(&mut self) -> Option<usize> {
         let threads = self.shared.thieves.len();
         if !self.shared.setting.stealing || self.shared.unstarted.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // Before an attempt the thief yields the processor to a thread with work (Arora, Blumofe
-        // and Plaxton).
+        // Before an attempt, a thief yields the processor to a thread with work (Arora, Blumofe and
+        // Plaxton).
         thread::yield_now();
         let first = self.random.usize(..threads);
         let others = (first..threads).chain(0..first);
@@ -286,7 +286,7 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         self.log.end = self.start.elapsed();
     }
 
-    /// Returns `true` if no task is left that this thread could run.
+    /// Returns `true` if no task remains that this thread could run.
     fn is_over(&self) -> bool {
         if self.shared.setting.stealing {
             self.shared.unstarted.load(Ordering::Relaxed) == 0
