@@ -23,7 +23,7 @@ use harness::bars::Verdict;
 use harness::machine::Machine;
 use harness::report::{Outcome, Report};
 use harness::table::Style;
-use harness::{Plan, Wrong};
+use harness::{Plan, WrongResult};
 
 /// Exit codes.
 mod exit {
@@ -184,7 +184,7 @@ impl Options {
 }
 
 /// A suite of measurements.
-type Suite = fn(&Plan) -> Result<Outcome, Wrong>;
+type Suite = fn(&Plan) -> Result<Outcome, WrongResult>;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -243,7 +243,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
+fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, WrongResult> {
     let plan = options.plan();
     let style = if options.markdown {
         Style::Markdown

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use locksley::BuildError;
-use locksley_measure::Wrong;
+use locksley_measure::WrongResult;
 use locksley_workload::Mismatch;
 
 /// The exit codes, for every `--help`.
@@ -61,8 +61,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl From<Wrong> for Error {
-    fn from(wrong: Wrong) -> Error {
+impl From<WrongResult> for Error {
+    fn from(wrong: WrongResult) -> Error {
         Error::Check(wrong.to_string())
     }
 }

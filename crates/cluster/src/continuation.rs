@@ -279,7 +279,7 @@ pub(crate) fn unpack<C: Continuation>() -> Unpack<C::Output> {
 }
 
 /// A continuation of any kind that waits for its inputs.
-pub(crate) trait Waits<R>: Send {
+pub(crate) trait ErasedContinuation<R>: Send {
     fn kind(&self) -> &'static str;
 
     fn policy(&self) -> Policy;
@@ -290,7 +290,7 @@ pub(crate) trait Waits<R>: Send {
     fn ready(self: Box<Self>, own: Option<R>, inputs: Vec<R>) -> Boxed<R>;
 }
 
-impl<C: Continuation> Waits<C::Output> for C {
+impl<C: Continuation> ErasedContinuation<C::Output> for C {
     fn kind(&self) -> &'static str {
         C::KIND
     }

@@ -22,9 +22,9 @@ use crate::task::{Boxed, Program, Task};
 use shared::{Origin, Waiting};
 
 pub use lineage::Failed;
-pub(crate) use lineage::{Node, Parts};
+pub(crate) use lineage::{Node, ResultParts};
 pub use shared::Spawned;
-pub(crate) use shared::{Cut, Hold, Made, Shared, message};
+pub(crate) use shared::{Cut, Hold, NewDeferred, Shared, message};
 
 /// A process's pool with the tasks of a program.
 ///
@@ -208,10 +208,10 @@ impl<R: Reduce> Local<R> {
         self.shared.expire()
     }
 
-    /// Returns whether a cut would take tasks that wait or failed; and whether the settled results
-    /// exceed one part.
-    pub(crate) fn has_much(&self) -> (bool, bool) {
-        self.shared.has_much()
+    /// Returns `true` if a cut is due: it would take tasks that wait or failed, or the settled
+    /// results exceed one part.
+    pub(crate) fn is_cut_due(&self) -> bool {
+        self.shared.is_cut_due()
     }
 
     /// Returns `true` if a cut would take results.
@@ -243,6 +243,10 @@ impl<R: Reduce> Local<R> {
             self.submit(Box::new(task));
         }
         while !self.wait(Duration::MAX) {}
+        debug_assert!(
+            self.is_passive(),
+            "all inputs come from tasks of this process"
+        );
         match self.fault() {
             Some(fault) => Err(fault),
             None => Ok((self.take_result(), self.usage())),
@@ -369,8 +373,9 @@ impl<R: Reduce> Local<R> {
         self.shared.pending()
     }
 
-    /// Returns `true` if the process is passive: nothing waits or runs, and nothing will until a
-    /// task is submitted.
+    /// Returns `true` if the process is passive: it is [idle](Local::wait), no
+    /// [continuation](crate::continuation) waits for inputs, and no inputs wait to be sent to other
+    /// processes. A process without others is passive when it is idle.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -389,8 +394,9 @@ impl<R: Reduce> Local<R> {
         self.shared.is_passive()
     }
 
-    /// Waits until no task waits, is delayed or runs, but no longer than `at_most`. Returns `true`
-    /// if that state is reached.
+    /// Waits until the process is idle, but no longer than `at_most`: no task waits, is delayed or
+    /// runs. Returns `true` if it is. [Continuations](crate::continuation) may still wait for
+    /// inputs from other processes ([`is_passive`](Local::is_passive)).
     ///
     /// ```
     /// # use locksley_cluster::Local;

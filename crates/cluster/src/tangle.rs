@@ -5,6 +5,7 @@ use std::num::Wrapping;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use locksley_policy::{Random, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::{Continuation, Program, Sum, Task, Tasks};
@@ -14,7 +15,7 @@ pub(crate) type Number = Sum<Wrapping<u64>>;
 
 /// A task whose behaviour follows from its seed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Knot {
+pub(crate) struct RandomTask {
     pub(crate) seed: u64,
     pub(crate) depth: u32,
     /// One of this many runs of a task panics; 0 for none.
@@ -23,20 +24,19 @@ pub(crate) struct Knot {
 
 /// A continuation whose result depends on the order of its inputs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Tie(Knot);
+pub(crate) struct RandomContinuation(RandomTask);
 
 fn mix(seed: u64, salt: u64) -> u64 {
-    let high = u64::from(crate::programs::merge_sort::number(seed, 2 * salt));
-    high << 32 | u64::from(crate::programs::merge_sort::number(seed, 2 * salt + 1))
+    Random::new(seed, salt).next()
 }
 
 fn fold(inputs: impl Iterator<Item = Wrapping<u64>>) -> Wrapping<u64> {
     inputs.fold(Wrapping(17), |sum, input| sum * Wrapping(31) + input)
 }
 
-impl Knot {
-    pub(crate) fn new(seed: u64, depth: u32) -> Knot {
-        Knot {
+impl RandomTask {
+    pub(crate) fn new(seed: u64, depth: u32) -> RandomTask {
+        RandomTask {
             seed,
             depth,
             panics: 0,
@@ -47,8 +47,8 @@ impl Knot {
         Wrapping(mix(self.seed, 0))
     }
 
-    fn child(&self, number: u64) -> Knot {
-        Knot {
+    fn child(&self, number: u64) -> RandomTask {
+        RandomTask {
             seed: mix(self.seed, 100 + number),
             depth: self.depth - 1,
             ..*self
@@ -56,19 +56,22 @@ impl Knot {
     }
 
     /// Returns the tasks that it spawns.
-    fn spawned(&self) -> Vec<Knot> {
+    fn spawned(&self) -> Vec<RandomTask> {
         let count = [0, 0, 1, 2][mix(self.seed, 1) as usize % 4];
         let some = 0..if self.depth == 0 { 0 } else { count };
         some.map(|number| self.child(number)).collect()
     }
 
     /// Returns the groups that it makes.
-    fn groups(&self) -> Vec<(Tie, Vec<Knot>)> {
+    fn groups(&self) -> Vec<(RandomContinuation, Vec<RandomTask>)> {
         let count = [0, 1, 1, 2][mix(self.seed, 2) as usize % 4];
         let group = |number: u64| {
             let size = mix(self.seed, 3 + number) % 4;
             let members = (0..size).map(|member| self.child(10 * (number + 1) + member));
-            (Tie(self.child(90 + number)), members.collect())
+            (
+                RandomContinuation(self.child(90 + number)),
+                members.collect(),
+            )
         };
         let some = 0..if self.depth == 0 { 0 } else { count };
         some.map(group).collect()
@@ -77,9 +80,9 @@ impl Knot {
     /// Computes the whole result of a task by recursion.
     pub(crate) fn whole(&self) -> Wrapping<u64> {
         let spawned = self.spawned();
-        let spawned: Wrapping<u64> = spawned.iter().map(Knot::whole).sum();
+        let spawned: Wrapping<u64> = spawned.iter().map(RandomTask::whole).sum();
         let groups = self.groups().into_iter().map(|(tie, members)| {
-            let inputs = members.iter().map(Knot::whole);
+            let inputs = members.iter().map(RandomTask::whole);
             // A continuation spawns tasks and groups as a task does.
             fold(inputs) + tie.0.whole()
         });
@@ -88,32 +91,32 @@ impl Knot {
 
     fn go_on(self, tasks: &Tasks<Number>) -> Wrapping<u64> {
         // Some of the tasks and groups have been made when it panics.
-        for knot in self.spawned() {
-            tasks.spawn(knot);
+        for task in self.spawned() {
+            tasks.spawn(task);
         }
         for (number, (tie, members)) in self.groups().into_iter().enumerate() {
             tasks.spawn_all(members).then(tie);
             if number == 0 {
-                self.stumble();
+                self.maybe_panic();
             }
         }
-        self.stumble();
+        self.maybe_panic();
         self.own()
     }
 
-    fn stumble(&self) {
+    fn maybe_panic(&self) {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         if self.panics > 0 {
             let run = RUNS.fetch_add(1, Ordering::Relaxed);
             if mix(run, 7).is_multiple_of(self.panics) {
                 // Without the panic hook, which would print every panic.
-                resume_unwind(Box::new("stumbled"));
+                resume_unwind(Box::new("panicked at random"));
             }
         }
     }
 }
 
-impl Task for Knot {
+impl Task for RandomTask {
     const KIND: &'static str = "knot";
     type Output = Number;
 
@@ -122,7 +125,7 @@ impl Task for Knot {
     }
 }
 
-impl Continuation for Tie {
+impl Continuation for RandomContinuation {
     const KIND: &'static str = "tie";
     type Output = Number;
 
@@ -134,6 +137,6 @@ impl Continuation for Tie {
 
 pub(crate) fn program() -> Program<Number> {
     Program::new("tangle")
-        .with::<Knot>()
-        .with_continuation::<Tie>()
+        .with::<RandomTask>()
+        .with_continuation::<RandomContinuation>()
 }

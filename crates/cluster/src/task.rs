@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::continuation::{self, Continuation, Group, Merge, Slot, Waits};
-use crate::local::{Made, Node, Shared};
+use crate::continuation::{self, Continuation, ErasedContinuation, Group, Merge, Slot};
+use crate::local::{NewDeferred, Node, Shared};
 use crate::parcel::{Malformed, Parcel, decode};
 use crate::policy::Policy;
 use crate::reduce::Reduce;
@@ -75,7 +75,7 @@ pub struct Tasks<R> {
     /// Slot that receives the task's result; `None` if it is combined into the result of the job.
     pub(crate) to: Option<Slot>,
     /// Deferred tasks that the task has made.
-    pub(crate) made: Mutex<Made>,
+    pub(crate) made: Mutex<NewDeferred>,
 }
 
 impl<R: Reduce> Tasks<R> {
@@ -161,7 +161,11 @@ impl<R: Reduce> Tasks<R> {
     }
 
     /// Spawns the `children` of a group, and defers its continuation.
-    pub(crate) fn defer(&self, children: Vec<Boxed<R>>, continuation: Box<dyn Waits<R>>) {
+    pub(crate) fn defer(
+        &self,
+        children: Vec<Boxed<R>>,
+        continuation: Box<dyn ErasedContinuation<R>>,
+    ) {
         let (shared, node) = (&self.shared, &self.node);
         let of = shared.defer(&self.made, continuation, children.len(), node);
         for (index, child) in children.into_iter().enumerate() {
@@ -203,7 +207,7 @@ impl<R> fmt::Debug for Tasks<R> {
 /// use locksley_cluster::programs::uts::{Counted, Search};
 /// use locksley_workload::UtsTree;
 ///
-/// let task: Boxed<Counted> = Box::new(Search::whole(UtsTree::named("T1").unwrap()));
+/// let task: Boxed<Counted> = Box::new(Search::whole(UtsTree::published("T1").unwrap()));
 /// assert_eq!(task.kind(), "uts/search");
 /// assert_eq!(task.pack().kind, "uts/search");
 /// ```

@@ -6,7 +6,7 @@ use std::time::Duration;
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::ranks::{self, Network, Options, Outcome, RankError};
 use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
-use locksley_policy::rank::{Protocol, Trouble};
+use locksley_policy::rank::{Protocol, ProtocolError};
 use locksley_trace::{Arrow, Trace, TraceEvent};
 use locksley_workload::{Size, Uts, UtsTree};
 use serde::{Deserialize, Serialize};
@@ -127,8 +127,8 @@ fn a_dead_rank_ends_the_job_and_is_named() {
             ..Network::default()
         };
         let error = search(&impatient(), network, &["a", "b", "c"]).unwrap_err();
-        let RankError::Trouble {
-            trouble: Trouble::Silent { rank: silent, .. },
+        let RankError::Protocol {
+            error: ProtocolError::Silent { rank: silent, .. },
             ..
         } = error
         else {
@@ -148,7 +148,7 @@ fn a_network_that_loses_messages_gives_an_error_and_no_wrong_result() {
         };
         match search(&impatient(), network, &["a", "b", "c"]) {
             Ok(outcome) => assert_eq!(outcome.result.0, size()),
-            Err(RankError::Trouble { .. }) => {}
+            Err(RankError::Protocol { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }

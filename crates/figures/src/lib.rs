@@ -16,4 +16,4 @@ mod summary;
 mod text;
 
 pub use summary::{Summary, median};
-pub use text::{Unit, number, plural, range, seconds, times};
+pub use text::{Unit, number, plural, range, ratio, seconds};

@@ -16,7 +16,7 @@ use crate::number;
 /// let summary = Summary::of(&[3.0, 1.0, 2.0, 5.0, 4.0]).unwrap();
 /// assert_eq!((summary.lower, summary.median, summary.upper), (2.0, 3.0, 4.0));
 /// assert_eq!((summary.least, summary.most, summary.count), (1.0, 5.0, 5));
-/// assert_eq!(summary.spread(), "2.00..4.00");
+/// assert_eq!(summary.quartiles_text(), "2.00..4.00");
 /// assert!(Summary::of(&[]).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -89,7 +89,7 @@ impl Summary {
     }
 
     /// Returns the quartiles as text.
-    pub fn spread(&self) -> String {
+    pub fn quartiles_text(&self) -> String {
         format!("{}..{}", number(self.lower), number(self.upper))
     }
 }

@@ -98,9 +98,9 @@ pub fn range(lower: f64, upper: f64) -> String {
 /// Formats a ratio.
 ///
 /// ```
-/// assert_eq!(locksley_figures::times(1.934), "1.93×");
+/// assert_eq!(locksley_figures::ratio(1.934), "1.93×");
 /// ```
-pub fn times(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     format!("{}×", number(value))
 }
 

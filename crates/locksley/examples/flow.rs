@@ -4,13 +4,13 @@
 //! cargo run --release -p locksley --example flow
 //! ```
 
-use locksley::flow::{Sum, drawn};
+use locksley::flow::{Sum, draw};
 
 fn main() {
     let mut temperatures: Vec<f64> = (0..40_000).map(|n| f64::from(n % 100)).collect();
     let (mut total, mut warmest, mut report) = (0.0, f64::MIN, String::new());
 
-    let ((), picture) = drawn(|f| {
+    let ((), drawing) = draw(|f| {
         let tiles = f.tiles(&mut temperatures, 10_000);
         let total = f.cumulative(&mut total, Sum);
         let warmest = f.cumulative(&mut warmest, |most: &mut f64, t: f64| *most = most.max(t));
@@ -45,8 +45,8 @@ fn main() {
     assert_eq!(report, "mean 121.1, warmest 210.2");
     println!(
         "{} tasks, {} dependencies",
-        picture.tasks(),
-        picture.edges().len()
+        drawing.tasks(),
+        drawing.edges().len()
     );
-    println!("\nThe graph, for `dot -Tsvg`:\n{picture}");
+    println!("\nThe graph, for `dot -Tsvg`:\n{drawing}");
 }

@@ -33,7 +33,7 @@ pub enum BuildError {
     },
     /// The operating system refused a thread.
     Thread {
-        /// Number of workers that had been started.
+        /// Number of threads that had been started.
         started: usize,
         /// The operating system's error.
         source: io::Error,

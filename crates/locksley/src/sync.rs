@@ -9,13 +9,11 @@ use std as base;
 pub(crate) use base::sync::atomic::{
     AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence,
 };
-pub(crate) use base::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use base::sync::{Mutex, MutexGuard};
 
 /// Atomics of std, also under loom: for statics, which loom's atomics cannot initialise.
 pub(crate) mod statics {
-    #[cfg(all(feature = "stats", not(loom)))]
-    pub(crate) use std::sync::atomic::AtomicUsize;
-    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 }
 
 /// Locks a mutex and ignores poisoning, for data that no panic can leave half changed.
@@ -23,19 +21,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Waits on the condition variable `changed` while `condition` holds.
-pub(crate) fn wait_while<'m, T>(
-    changed: &Condvar,
-    mut guard: MutexGuard<'m, T>,
-    condition: impl Fn(&T) -> bool,
-) -> MutexGuard<'m, T> {
-    while condition(&guard) {
-        let woken = changed.wait(guard);
-        guard = woken.unwrap_or_else(std::sync::PoisonError::into_inner);
-    }
-    guard
 }
 
 /// Yields the processor, for a caller that waits in a loop.

@@ -1,4 +1,5 @@
 //! Corner cases of waiting, shutdown and panics.
+#![cfg(not(loom))]
 
 mod support;
 
@@ -6,13 +7,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use locksley::{Pool, Strategy, WorkerActivity};
 
-use support::{count, limit, until, until_blocked, until_state};
+use support::{count, kept, limit, until, until_blocked, until_state};
 
 /// Time after which a wait counts as a hang. No test that passes takes so long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -21,8 +22,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 #[test]
 fn spares_are_there_after_the_end() {
     let _limit = limit();
-    let pool = Pool::builder().workers(1).build().unwrap();
-    let pool: &'static Pool = Box::leak(Box::new(pool));
+    let pool = kept(Pool::builder().workers(1).build().unwrap());
     // Calls up a spare, which goes back to sleep.
     pool.install(|| {
         let task = locksley::spawn(|| 7);
@@ -50,7 +50,7 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
     let _limit = limit();
     for strategy in Strategy::ALL {
         let pool = Pool::builder().workers(2).strategy(strategy).build();
-        let pool: &'static Pool = Box::leak(Box::new(pool.unwrap()));
+        let pool = kept(pool.unwrap());
         let flags: [Arc<AtomicBool>; 3] = std::array::from_fn(|_| Arc::default());
         let [started, pushed, stolen] = flags.clone();
         let violated = AtomicUsize::new(0);
@@ -88,7 +88,7 @@ fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
         assert_eq!(
             violated.into_inner(),
             0,
-            "{strategy}: ran a stranger's job while it held a lock"
+            "{strategy}: ran an unrelated job while it held a lock"
         );
         pool.shutdown_static();
     }
@@ -100,7 +100,7 @@ fn an_adopted_thread_leads_to_nothing_unrelated() {
     let _limit = limit();
     thread::spawn(|| {
         let pool = Pool::builder().workers(2).use_current_thread().build();
-        let pool: &'static Pool = Box::leak(Box::new(pool.unwrap()));
+        let pool = kept(pool.unwrap());
         let pushed = Arc::new(AtomicBool::new(false));
         let started = Arc::new(AtomicBool::new(false));
         let sent = Arc::new(AtomicBool::new(false));
@@ -144,7 +144,7 @@ fn an_adopted_thread_leads_to_nothing_unrelated() {
         handle.join();
         assert!(
             !violated.load(SeqCst),
-            "ran a stranger's job while it held a lock"
+            "ran an unrelated job while it held a lock"
         );
         pool.shutdown_static();
     })
@@ -248,18 +248,26 @@ fn no_payload_lets_a_scope_end_early() {
     );
 }
 
+/// A gate, and the waker of a task that waits for it to open.
 #[derive(Default)]
-struct Gate(Mutex<(bool, Option<std::task::Waker>)>);
-struct Wait(Arc<Gate>);
-impl std::future::Future for Wait {
+struct Gate {
+    is_open: bool,
+    waker: Option<Waker>,
+}
+
+/// Completes when the gate is open.
+struct Wait(Arc<Mutex<Gate>>);
+
+impl Future for Wait {
     type Output = ();
-    fn poll(self: std::pin::Pin<&mut Self>, c: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        let mut g = self.0.0.lock().unwrap();
-        if g.0 {
-            return std::task::Poll::Ready(());
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut gate = self.0.lock().unwrap();
+        if gate.is_open {
+            return Poll::Ready(());
         }
-        g.1 = Some(c.waker().clone());
-        std::task::Poll::Pending
+        gate.waker = Some(context.waker().clone());
+        Poll::Pending
     }
 }
 
@@ -275,7 +283,7 @@ fn a_near_push_wakes_a_worker_that_looks() {
             .waiting(locksley::Waiting::TakeAny)
             .build()
             .unwrap();
-        let gate = Arc::new(Gate::default());
+        let gate: Arc<Mutex<Gate>> = Arc::default();
         let index = AtomicUsize::new(99);
         let ran = Arc::new(AtomicBool::new(false));
         let blocks = || {
@@ -288,16 +296,16 @@ fn a_near_push_wakes_a_worker_that_looks() {
             until_state(&pool, |state| {
                 let awake = [WorkerActivity::Running, WorkerActivity::Searching];
                 awake.map(|activity| count(state, activity)) == [1, 0]
-                    && gate.0.lock().unwrap().1.is_some()
+                    && gate.lock().unwrap().waker.is_some()
             });
             let r = ran.clone();
             drop(locksley::spawn_near(index.load(SeqCst), move || {
                 r.store(true, SeqCst)
             }));
             let waker = {
-                let mut g = gate.0.lock().unwrap();
-                g.0 = true;
-                g.1.take()
+                let mut gate = gate.lock().unwrap();
+                gate.is_open = true;
+                gate.waker.take()
             };
             waker.unwrap().wake();
             until(&ran);
@@ -314,7 +322,7 @@ fn a_near_push_wakes_a_worker_that_looks() {
 }
 
 #[test]
-fn the_second_closure_runs_though_the_first_panics_and_the_pile_is_full() {
+fn the_second_closure_runs_though_the_first_panics_and_the_deque_is_full() {
     let pool = Pool::builder()
         .workers(1)
         .strategy(Strategy::Abp)
@@ -345,6 +353,6 @@ fn the_second_closure_runs_though_the_first_panics_and_the_pile_is_full() {
     assert_eq!(
         (full, empty),
         (1, 1),
-        "is b run if a panics? full pile, empty pile"
+        "runs of the second closure, with a full deque and an empty one"
     );
 }

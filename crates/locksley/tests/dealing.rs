@@ -7,51 +7,21 @@ mod support;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use locksley::policy::Oracle;
+use locksley::policy::DealRule;
 use locksley::{Idle, Pool, Strategy, Waiting};
 
-use support::{limit, until, until_asleep};
+use support::{fib, join_both_at_once, limit, nested_scopes, spawn_tree, until, until_asleep};
 
 /// Returns the strategies of all oracles, and some variants.
 fn policies() -> impl Iterator<Item = Strategy> {
     let more = ["dealing:locality,l=2,batch=1", "dealing:adaptive,samples=8"];
     let more = more.map(|text| text.parse().expect("a strategy"));
-    Oracle::ALL.map(Strategy::dealing).into_iter().chain(more)
+    DealRule::ALL.map(Strategy::dealing).into_iter().chain(more)
 }
 
 fn pool(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     builder.build().expect("the pool starts")
-}
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
-
-/// Spawns a tree of tasks into one scope: each is dealt by the worker that runs its parent.
-fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
-    count.fetch_add(1, Ordering::Relaxed);
-    for _ in 0..2 * usize::from(depth > 0) {
-        scope.spawn(move |scope| grow(scope, depth - 1, count));
-    }
-}
-
-/// Scopes within tasks of scopes.
-fn nest(depth: usize) -> usize {
-    if depth == 0 {
-        return 1;
-    }
-    let [a, b, c] = [const { AtomicUsize::new(0) }; 3];
-    locksley::scope(|s| {
-        for part in [&a, &b, &c] {
-            s.spawn(move |_| part.store(nest(depth - 1), Ordering::Relaxed));
-        }
-    });
-    [a, b, c].into_iter().map(AtomicUsize::into_inner).sum()
 }
 
 #[test]
@@ -62,9 +32,9 @@ fn every_policy_runs_everything_once() {
                 let builder = Pool::builder().workers(workers).strategy(strategy);
                 let pool = builder.waiting(waiting).build().unwrap();
                 assert_eq!(pool.install(|| fib(16)), 987, "{strategy}");
-                assert_eq!(pool.install(|| nest(5)), 243, "{strategy}");
+                assert_eq!(pool.install(|| nested_scopes(5)), 243, "{strategy}");
                 let count = AtomicUsize::new(0);
-                pool.scope(|s| grow(s, 9, &count));
+                pool.scope(|s| spawn_tree(s, 9, &count));
                 assert_eq!(count.into_inner(), 1023, "{strategy}");
             }
         }
@@ -93,13 +63,6 @@ fn each_task_runs_once() {
     }
 }
 
-/// Forks two closures that can end only together.
-fn meet() {
-    let both = Barrier::new(2);
-    let (a, b) = locksley::join(|| both.wait(), || both.wait());
-    assert_ne!(a.is_leader(), b.is_leader());
-}
-
 /// Of two closures that can end only together, one is dealt or fetched, although the worker that
 /// forked it waits in the other, and deals nothing meanwhile.
 #[test]
@@ -108,7 +71,7 @@ fn a_fork_whose_maker_is_blocked_is_reached() {
     for strategy in policies() {
         let pool = pool(2, strategy);
         for _ in 0..20 {
-            pool.install(meet);
+            pool.install(join_both_at_once);
         }
     }
 }
@@ -159,7 +122,7 @@ fn a_waiter_runs_only_what_it_waits_for() {
                 for _ in 0..200 {
                     s.spawn(|_| {
                         let mut total = total.lock().unwrap();
-                        *total += nest(1) + fib(3) as usize;
+                        *total += nested_scopes(1) + fib(3) as usize;
                     });
                 }
             });
@@ -170,14 +133,14 @@ fn a_waiter_runs_only_what_it_waits_for() {
 
 /// A worker whose request is not answered fetches, however soon it goes to sleep.
 #[test]
-fn who_hardly_looks_around_fetches_too() {
+fn a_worker_that_rarely_searches_fetches_too() {
     let _limit = limit();
     let (spins, yields) = (0, 0);
     for strategy in policies() {
         let builder = Pool::builder().workers(2).strategy(strategy);
         let pool = builder.idle(Idle { spins, yields }).build().unwrap();
         for _ in 0..20 {
-            pool.install(meet);
+            pool.install(join_both_at_once);
         }
     }
 }
@@ -269,7 +232,7 @@ impl Trap {
 fn a_waiter_gets_what_another_one_has_fetched() {
     let _limit = limit();
     let half = "steal-half".parse().expect("a strategy");
-    for strategy in [Strategy::dealing(Oracle::Simple), half] {
+    for strategy in [Strategy::dealing(DealRule::Simple), half] {
         let pool = strict(Trap::WORKERS, strategy);
         for _ in 0..20 {
             pool.install(spring_the_trap);
@@ -402,7 +365,7 @@ mod counted {
     /// the other workers are busy.
     #[test]
     fn simple_deals_evenly() {
-        let pool = pool(4, Strategy::dealing(Oracle::Simple));
+        let pool = pool(4, Strategy::dealing(DealRule::Simple));
         let dealt = AtomicBool::new(false);
         let before = pool.stats().total();
         pool.broadcast(|context| {
@@ -481,7 +444,7 @@ mod counted {
                 let (rounds, tasks, mut tries) = (20, 600, 0);
                 let (pool, hits, spawned) = loop {
                     tries += 1;
-                    let pool = pool(workers, Strategy::dealing(Oracle::Locality { l }));
+                    let pool = pool(workers, Strategy::dealing(DealRule::Locality { l }));
                     let (hits, spawned) = near_tasks(&pool, workers, rounds, tasks);
                     if tries == 8 || hits * l as usize >= spawned * (l as usize - 1) {
                         break (pool, hits, spawned);
@@ -503,7 +466,7 @@ mod counted {
         }
     }
 
-    /// Affinity is counted under every oracle, and followed by some.
+    /// Affinity is counted under every rule, and followed by some.
     #[test]
     fn affinity_is_counted() {
         for strategy in policies() {
@@ -526,7 +489,8 @@ mod counted {
         // Allows for the table of chunks, and for exchanges that fail.
         const SLACK: u64 = 32;
         let granularity = locksley_queue::pcb::GRANULARITY as u64;
-        for strategy in [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE].map(Strategy::dealing)
+        for strategy in
+            [DealRule::Simple, DealRule::LOCALITY, DealRule::ADAPTIVE].map(Strategy::dealing)
         {
             let pool = pool(2, strategy);
             // One worker deals and one collects. Neither is out of work meanwhile, so none fetches
@@ -579,7 +543,7 @@ mod counted {
     /// A fork and a join without a thief's request take none either.
     #[test]
     fn a_fork_takes_no_compare_and_swap() {
-        let pool = pool(1, Strategy::dealing(Oracle::Simple));
+        let pool = pool(1, Strategy::dealing(DealRule::Simple));
         let cost = pool.install(|| {
             let before = pool.stats().workers()[0];
             assert_eq!(fib(15), 610);
@@ -591,7 +555,7 @@ mod counted {
     /// A worker that is out of work makes a request, and gets a fork.
     #[test]
     fn forks_are_exposed_to_who_asks() {
-        let pool = pool(2, Strategy::dealing(Oracle::Simple));
+        let pool = pool(2, Strategy::dealing(DealRule::Simple));
         let end = Instant::now() + Duration::from_secs(120);
         loop {
             pool.install(|| fib(18));
@@ -611,7 +575,7 @@ mod counted {
             let pool = pool(3, strategy);
             for _ in 0..20 {
                 let count = AtomicUsize::new(0);
-                pool.scope(|s| grow(s, 5, &count));
+                pool.scope(|s| spawn_tree(s, 5, &count));
                 assert_eq!(count.into_inner(), 63);
                 until_asleep(&pool);
             }

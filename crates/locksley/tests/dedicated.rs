@@ -6,68 +6,44 @@ mod support;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use locksley::policy::{DealMode, Dealing, Oracle};
+use locksley::policy::{DealMode, DealRule, Dealing};
 use locksley::{Pool, Strategy};
+
+use support::{fib, nested_scopes, spawn_tree};
 
 fn pool(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     builder.build().expect("the pool starts")
 }
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
-
-/// Spawns a tree of tasks into one scope: each is dealt by the worker that runs its parent.
-fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
-    count.fetch_add(1, Ordering::Relaxed);
-    for _ in 0..2 * usize::from(depth > 0) {
-        scope.spawn(move |scope| grow(scope, depth - 1, count));
-    }
-}
-
-/// Scopes within tasks of scopes.
-fn nest(depth: usize) -> usize {
-    if depth == 0 {
-        return 1;
-    }
-    let [a, b, c] = [const { AtomicUsize::new(0) }; 3];
-    locksley::scope(|s| {
-        for part in [&a, &b, &c] {
-            s.spawn(move |_| part.store(nest(depth - 1), Ordering::Relaxed));
-        }
-    });
-    [a, b, c].into_iter().map(AtomicUsize::into_inner).sum()
-}
-
-fn dedicated(oracle: Oracle) -> Strategy {
+fn dedicated(rule: DealRule) -> Strategy {
     Strategy::Dealing(Dealing {
-        oracle,
+        rule,
         mode: DealMode::DEDICATED,
         ..Dealing::default()
     })
 }
 
 fn without_limit() -> Strategy {
-    dedicated(Oracle::Locality {
-        l: Oracle::INFINITE,
+    dedicated(DealRule::Locality {
+        l: DealRule::INFINITE,
     })
 }
 
 #[test]
 fn everything_runs_once() {
-    for oracle in Oracle::ALL {
+    for rule in DealRule::ALL {
         for workers in [1, 2, 5] {
-            let pool = pool(workers, dedicated(oracle));
+            let pool = pool(workers, dedicated(rule));
             assert_eq!(pool.install(|| fib(16)), 987);
             let count = AtomicUsize::new(0);
-            pool.install(|| locksley::scope(|s| grow(s, 9, &count)));
-            assert_eq!(count.into_inner(), 1023, "{oracle}, {workers}");
-            assert_eq!(pool.install(|| nest(4)), nest(4), "{oracle}, {workers}");
+            pool.install(|| locksley::scope(|s| spawn_tree(s, 9, &count)));
+            assert_eq!(count.into_inner(), 1023, "{rule}, {workers}");
+            assert_eq!(
+                pool.install(|| nested_scopes(4)),
+                nested_scopes(4),
+                "{rule}, {workers}"
+            );
             assert_eq!(pool.spawn(|| 7).join(), 7);
             let result = pool.install(|| locksley::spawn(|| 8).join());
             assert_eq!(result, 8);
@@ -104,7 +80,7 @@ fn a_task_runs_where_it_prefers_to_be() {
 /// by at most one, and all of them run there.
 #[test]
 fn tasks_are_dealt_evenly_and_stay() {
-    let pool = pool(4, dedicated(Oracle::Simple));
+    let pool = pool(4, dedicated(DealRule::Simple));
     let ran = [const { AtomicUsize::new(0) }; 4];
     pool.scope(|s| {
         s.spawn(|s| {
@@ -145,7 +121,7 @@ fn what_exit_handlers_spawn_is_not_dealt() {
     let ender = std::thread::spawn(move || {
         let builder = Pool::builder()
             .workers(2)
-            .strategy(dedicated(Oracle::Simple));
+            .strategy(dedicated(DealRule::Simple));
         let leaves = AtomicBool::new(false);
         let builder = builder.exit_handler(move |index| {
             // By then the other worker is about to leave, or leaves later: both must work.
@@ -175,7 +151,7 @@ fn the_end_waits_for_what_was_dealt() {
     for _ in 0..20 {
         let done = std::sync::Arc::new(AtomicUsize::new(0));
         let handed = done.clone();
-        let pool = pool(3, dedicated(Oracle::Simple));
+        let pool = pool(3, dedicated(DealRule::Simple));
         pool.install(move || {
             for _ in 0..300 {
                 let done = handed.clone();

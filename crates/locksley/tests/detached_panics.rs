@@ -1,8 +1,10 @@
 //! Panics of tasks that no caller waits for, each in a process of its own.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::mpsc;
 
 use locksley::Pool;
@@ -16,11 +18,7 @@ fn child(name: &str, program: impl FnOnce()) -> Option<Output> {
         program();
         return None;
     }
-    let test = std::env::current_exe().expect("the test knows its file");
-    let output = Command::new(test)
-        .args([name, "--exact", "--nocapture"])
-        .env(CHILD, "1")
-        .output();
+    let output = support::run_again(name).env(CHILD, "1").output();
     Some(output.expect("the test can be started again"))
 }
 

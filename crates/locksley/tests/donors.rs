@@ -1,30 +1,26 @@
 //! User-defined donors: the choice of when to give work, and to whom.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::policy::{Donor, Heuristic, Opportunity, Source, View};
 use locksley::{Pool, Strategy, Waiting};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use support::fib;
 
 /// Gives to the next worker, and counts its calls. May fork meanwhile.
 struct Next {
-    asked: Arc<AtomicUsize>,
-    told: Arc<AtomicUsize>,
+    choices: Arc<AtomicUsize>,
+    outcomes: Arc<AtomicUsize>,
     forks: bool,
 }
 
 impl Donor for Next {
     fn choose(&mut self, at: Opportunity, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.choices.fetch_add(1, Ordering::Relaxed);
         if self.forks {
             assert_eq!(fib(5), 5);
         }
@@ -32,7 +28,7 @@ impl Donor for Next {
     }
 
     fn offered(&mut self, _: usize, _: bool) {
-        self.told.fetch_add(1, Ordering::Relaxed);
+        self.outcomes.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_eager(&self) -> bool {
@@ -41,18 +37,18 @@ impl Donor for Next {
 }
 
 #[test]
-fn a_donor_is_asked_and_told() {
+fn a_donor_chooses_and_learns_the_outcome() {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
         for forks in [false, true] {
-            let [asked, told] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-            let counts = (asked.clone(), told.clone());
+            let [choices, outcomes] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+            let counts = (choices.clone(), outcomes.clone());
             let pool = Pool::builder()
                 .workers(3)
                 .strategy(Strategy::sharing(Heuristic::TIT_FOR_TAT))
                 .waiting(waiting)
                 .donor(move |_| Next {
-                    asked: counts.0.clone(),
-                    told: counts.1.clone(),
+                    choices: counts.0.clone(),
+                    outcomes: counts.1.clone(),
                     forks,
                 })
                 .build()
@@ -69,9 +65,15 @@ fn a_donor_is_asked_and_told() {
                 assert_eq!(fib(16), 987);
             });
             assert_eq!(done.into_inner(), 500);
-            let (asked, told) = (asked.load(Ordering::Relaxed), told.load(Ordering::Relaxed));
-            assert!(asked >= 500, "{waiting:?}, {forks}: {asked}");
-            assert!((1..=asked).contains(&told), "{waiting:?}, {forks}: {told}");
+            let (choices, outcomes) = (
+                choices.load(Ordering::Relaxed),
+                outcomes.load(Ordering::Relaxed),
+            );
+            assert!(choices >= 500, "{waiting:?}, {forks}: {choices}");
+            assert!(
+                (1..=choices).contains(&outcomes),
+                "{waiting:?}, {forks}: {outcomes}"
+            );
         }
     }
 }
@@ -79,18 +81,18 @@ fn a_donor_is_asked_and_told() {
 /// Panics when it is called, and once more when it is dropped after that.
 #[derive(Default)]
 struct Panics {
-    asked: bool,
+    was_called: bool,
 }
 
 impl Drop for Panics {
     fn drop(&mut self) {
-        assert!(!self.asked, "a panic of a donor that is dropped");
+        assert!(!self.was_called, "a panic of a donor that is dropped");
     }
 }
 
 impl Donor for Panics {
     fn choose(&mut self, _: Opportunity, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
-        self.asked = true;
+        self.was_called = true;
         panic!("a donor's panic")
     }
 
@@ -100,7 +102,7 @@ impl Donor for Panics {
 }
 
 #[test]
-fn a_donor_that_panics_is_not_asked_again() {
+fn a_donor_that_panics_is_not_called_again() {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = seen.clone();
     let pool = Pool::builder()

@@ -1,17 +1,18 @@
 //! The environment variables of pools. Each case runs in a process of its own.
 #![cfg(all(feature = "stats", feature = "strategies", not(loom)))]
 
+mod support;
+
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use locksley::{Pool, Strategy};
 
 /// Runs one of the ignored tests below in a process of its own.
 fn child(test: &str, environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "--ignored", "--nocapture", test]);
-    let output = command.envs(environment.iter().copied()).output();
-    output.expect("the child runs")
+    let mut command = support::run_again(test);
+    command.arg("--ignored").envs(environment.iter().copied());
+    command.output().expect("the child runs")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -2,11 +2,15 @@
 //! it goes on.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locksley::policy::{Amount, When};
 use locksley::{Pool, Strategy, Waiting};
+
+use support::fib;
 
 fn pool(workers: usize, when: When, amount: Amount) -> Pool {
     let strategy = Strategy::steal_half(when, amount);
@@ -18,14 +22,6 @@ fn pool(workers: usize, when: When, amount: Amount) -> Pool {
 fn policies() -> impl Iterator<Item = (When, Amount)> {
     let amounts = |when| Amount::ALL.into_iter().map(move |amount| (when, amount));
     When::ALL.into_iter().flat_map(amounts)
-}
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
 }
 
 /// Runs a tree of tasks in which some subtrees are much larger than others. Returns the number of

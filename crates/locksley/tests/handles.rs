@@ -1,6 +1,8 @@
 //! Handles: where a joined task runs, and the pool's state meanwhile.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -126,7 +128,7 @@ fn never_run(end: fn(Builder) -> JoinHandle<i32>) {
     assert!(!handle.is_finished());
     assert_eq!(Arc::strong_count(&pool), 2, "the pool was freed");
     let payload = catch_unwind(|| handle.join()).unwrap_err();
-    let message = payload.downcast_ref::<&str>().unwrap();
+    let message = support::panic_text(&*payload);
     assert!(message.contains("the pool has ended"), "{message}");
 }
 

@@ -3,27 +3,13 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
 
-use locksley::policy::{Balancer, Outcome, Seeker, Source, Theta, Victims, View};
+use locksley::policy::{Actor, Balancer, Outcome, Source, Theta, Victims, View};
 use locksley::{Pool, Strategy, Waiting};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
-
-/// Forks two closures that can end only together: the second must be stolen.
-fn meet() {
-    let _limit = support::limit();
-    let barrier = Barrier::new(2);
-    let (a, b) = locksley::join(|| barrier.wait(), || barrier.wait());
-    assert_ne!(a.is_leader(), b.is_leader());
-}
+use support::{fib, join_both_at_once};
 
 /// Gives the pool work until `happened` returns `true`.
 fn work_until(pool: &Pool, happened: impl Fn() -> bool) {
@@ -42,9 +28,9 @@ fn often() -> Theta {
 /// A balancer that calls a closure.
 struct Asked<F>(F);
 
-impl<F: FnMut(Seeker, &dyn View) -> Option<usize>> Balancer for Asked<F> {
-    fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
-        (self.0)(seeker, view)
+impl<F: FnMut(Actor, &dyn View) -> Option<usize>> Balancer for Asked<F> {
+    fn choose(&mut self, actor: Actor, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        (self.0)(actor, view)
     }
 }
 
@@ -58,14 +44,14 @@ fn ones_own_balancer_is_asked_under_every_strategy() {
             .strategy(strategy)
             .balancer(often(), move |index| {
                 let counts = counts.clone();
-                Asked(move |seeker: Seeker, view: &dyn View| {
-                    assert_eq!(seeker.me, index);
+                Asked(move |actor: Actor, view: &dyn View| {
+                    assert_eq!(actor.me, index);
                     assert!(view.count() >= 3);
                     assert_eq!(view.load(usize::MAX), 0, "no worker's");
                     if let Some(count) = counts.get(index) {
                         count.fetch_add(1, Ordering::Relaxed);
                     }
-                    Some((seeker.me + 1) % view.count())
+                    Some((actor.me + 1) % view.count())
                 })
             })
             .build()
@@ -80,7 +66,7 @@ fn a_balancer_learns_what_came_of_it() {
     struct Learner(Arc<[AtomicUsize; 4]>);
 
     impl Balancer for Learner {
-        fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        fn choose(&mut self, _: Actor, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
             Some(0)
         }
 
@@ -97,10 +83,10 @@ fn a_balancer_learns_what_came_of_it() {
         .balancer(often(), move |_| Learner(told.clone()))
         .build()
         .unwrap();
-    pool.install(meet);
+    pool.install(join_both_at_once);
     let count = |outcome: Outcome| outcomes[outcome as usize].load(Ordering::Relaxed);
     work_until(&pool, || count(Outcome::Empty) > 0);
-    pool.install(meet);
+    pool.install(join_both_at_once);
     work_until(&pool, || count(Outcome::Success) > 0);
     assert_eq!(count(Outcome::Skipped), 0);
 }
@@ -113,9 +99,9 @@ fn a_worker_knows_its_last_thief() {
         .workers(2)
         .balancer(often(), move |_| {
             let seen = seen.clone();
-            Asked(move |seeker: Seeker, _: &dyn View| {
-                if let Some(thief) = seeker.memory.last_thief() {
-                    assert_ne!(thief, seeker.me);
+            Asked(move |actor: Actor, _: &dyn View| {
+                if let Some(thief) = actor.memory.last_thief() {
+                    assert_ne!(thief, actor.me);
                     seen.store(true, Ordering::Relaxed);
                 }
                 None
@@ -124,7 +110,7 @@ fn a_worker_knows_its_last_thief() {
         .build()
         .unwrap();
     while !known.load(Ordering::Relaxed) {
-        pool.install(meet);
+        pool.install(join_both_at_once);
     }
 }
 
@@ -150,7 +136,7 @@ fn a_balancer_that_panics_is_not_asked_again() {
         })
         .balancer(often(), |_| {
             let bomb = Bomb;
-            Asked(move |_: Seeker, _: &dyn View| {
+            Asked(move |_: Actor, _: &dyn View| {
                 let _ = &bomb;
                 panic!("no idea whom")
             })
@@ -158,7 +144,7 @@ fn a_balancer_that_panics_is_not_asked_again() {
         .build()
         .unwrap();
     work_until(&pool, || panics.load(Ordering::Relaxed) >= 2);
-    pool.install(meet);
+    pool.install(join_both_at_once);
     assert_eq!(panics.load(Ordering::Relaxed), 2);
 }
 
@@ -178,7 +164,7 @@ fn a_balancer_that_cannot_be_made_is_none() {
         .build()
         .unwrap();
     assert_eq!(panics.load(Ordering::Relaxed), 2);
-    pool.install(meet);
+    pool.install(join_both_at_once);
 }
 
 /// A balancer may use the pool that calls it.
@@ -190,10 +176,10 @@ fn a_balancer_may_fork() {
         .workers(3)
         .balancer(often(), move |_| {
             let counter = counter.clone();
-            Asked(move |seeker: Seeker, view: &dyn View| {
+            Asked(move |actor: Actor, view: &dyn View| {
                 let (a, b) = locksley::join(|| fib(5), || fib(6));
                 counter.fetch_add(a as usize + b as usize, Ordering::Relaxed);
-                Some((seeker.me + 1) % view.count())
+                Some((actor.me + 1) % view.count())
             })
         })
         .build()
@@ -206,12 +192,10 @@ fn nonsense_does_no_harm() {
     for named in [None, Some(0), Some(1), Some(70), Some(usize::MAX)] {
         let pool = Pool::builder()
             .workers(2)
-            .balancer(often(), move |_| {
-                Asked(move |_: Seeker, _: &dyn View| named)
-            })
+            .balancer(often(), move |_| Asked(move |_: Actor, _: &dyn View| named))
             .build()
             .unwrap();
-        pool.install(meet);
+        pool.install(join_both_at_once);
         assert_eq!(pool.install(|| fib(15)), 610);
     }
 }
@@ -233,7 +217,7 @@ fn choices_and_skips_are_counted() {
     assert_eq!(total.skipped, 0);
     assert!(total.chosen <= total.steal_attempts + 2, "{total:?}");
     let uniform = pool(Victims::Uniform);
-    uniform.install(meet);
+    uniform.install(join_both_at_once);
     let total = uniform.stats().total();
     assert_eq!((total.chosen, total.skipped), (0, 0));
 }

@@ -7,17 +7,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::{Pool, Strategy};
+use locksley_policy::mix;
 
 /// Binary logarithm of the number of spawned tasks. Each is a tree of joins.
 const SPAWNED: u32 = 10;
-
-/// Returns a hash of the number: the finaliser of SplitMix64.
-fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
-}
 
 /// Runs the tree below the node with this number. Returns the number of its leaves and the sum of
 /// their hashes.

@@ -1,18 +1,14 @@
 //! Pinning of workers to CPUs, and victims by distance.
 #![cfg(all(target_os = "linux", not(loom)))]
 
+mod support;
+
 use std::sync::Mutex;
 
 use locksley::policy::{Theta, Victims};
 use locksley::{BuildError, Pinning, Pool, Strategy, available_cpus};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use support::fib;
 
 /// Returns the CPUs that the calling thread may run on, in the kernel's notation.
 fn mask_of_this_thread() -> String {

@@ -1,18 +1,14 @@
 //! A recording has the program's structure, whichever workers ran it.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use locksley::{Pool, Recording, Strategy, Waiting};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use support::fib;
 
 /// [`fib`] for tasks, which return nothing.
 fn forks(n: u64) {

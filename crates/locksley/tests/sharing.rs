@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use locksley::policy::Heuristic;
 use locksley::{Pool, Strategy, Waiting, WorkerActivity};
 
-use support::{count, limit, until, until_asleep, until_state};
+use support::{count, fib, limit, until, until_asleep, until_state};
 
 /// Returns the thesis's heuristics, and some combinations with the other policies.
 fn policies() -> impl Iterator<Item = Strategy> {
@@ -30,14 +30,6 @@ fn policies() -> impl Iterator<Item = Strategy> {
 fn pool(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     builder.build().expect("the pool starts")
-}
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
 }
 
 /// A chain that forks one small job at a time: there is never much to steal.
@@ -158,7 +150,7 @@ fn tasks_near_a_worker_run_once() {
 
 /// A targeted job wakes a sleeping worker if that is the only worker that can run it.
 #[test]
-fn a_letter_wakes_who_it_is_for() {
+fn a_targeted_job_wakes_its_worker() {
     let _limit = limit();
     let pool = pool(2, Strategy::sharing(Heuristic::TIT_FOR_TAT));
     for _ in 0..50 {
@@ -358,7 +350,7 @@ mod counted {
 
     /// Under `sharing`, jobs with an affinity are sent to their worker, and accepted.
     #[test]
-    fn affinity_goes_by_mail() {
+    fn affinity_goes_by_targeted_jobs() {
         let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
         let total = until_accepted(strategy, || {
             locksley::scope(|s| {

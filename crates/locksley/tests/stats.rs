@@ -1,10 +1,14 @@
 //! The counters of programs with known behaviour.
 #![cfg(all(feature = "stats", not(loom)))]
 
+mod support;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 
 use locksley::{Pool, Stats, Strategy, Waiting};
+
+use support::{fib, join_both_at_once};
 
 fn pool(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).strategy(strategy);
@@ -20,20 +24,6 @@ fn wait_until(pool: &Pool, fits: impl Fn(&Stats) -> bool) -> Stats {
         }
         std::thread::yield_now();
     }
-}
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
-
-/// Forks two closures that can end only together: the second must be stolen.
-fn meet() {
-    let barrier = Barrier::new(2);
-    locksley::join(|| barrier.wait(), || barrier.wait());
 }
 
 /// A join whose first closure waits for the second, and forks meanwhile: for strategies in which a
@@ -86,7 +76,7 @@ fn what_must_be_stolen_is_counted() {
             if strategy == Strategy::SemiPrivate {
                 insist();
             } else {
-                meet();
+                join_both_at_once();
             }
         });
         let total = (pool.stats() - before).total();
@@ -136,7 +126,7 @@ fn steals_cost_what_the_strategy_says() {
     let pool = pool(2, Strategy::Stealing);
     pool.install(|| {
         for _ in 0..10 {
-            meet();
+            join_both_at_once();
         }
     });
     let total = wait_until(&pool, |stats| stats.total().parks >= 2).total();

@@ -1,6 +1,8 @@
 //! A trace shows what the workers did, under every strategy.
 #![cfg(all(feature = "stats", not(loom)))]
 
+mod support;
+
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -8,13 +10,7 @@ use std::time::{Duration, Instant};
 use locksley::{Pool, Strategy, Trace, Waiting, WorkerStats};
 use locksley_trace::{Activity, Arrow, Subject, TraceEvent};
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use support::fib;
 
 /// Joins, scopes, spawned tasks, broadcasts, and a job that must be stolen: two closures wait for
 /// each other.

@@ -5,7 +5,7 @@ pub use std::time::Instant;
 use std::time::SystemTime;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-pub use looks::Instant;
+pub use substitute::Instant;
 
 /// Returns the microseconds since 1970, if the system has a clock.
 pub fn wall_clock() -> Option<u64> {
@@ -19,7 +19,7 @@ pub fn wall_clock() -> Option<u64> {
 /// A substitute for a WebAssembly module without a system interface, where [`std::time::Instant`]
 /// panics.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-mod looks {
+mod substitute {
     use std::ops::Sub;
     use std::time::Duration;
 

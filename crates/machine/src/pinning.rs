@@ -213,20 +213,20 @@ pub fn pin_to(_: &[usize]) -> io::Result<()> {
 
 /// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub fn here() -> Option<usize> {
+pub fn current_cpu() -> Option<usize> {
     // SAFETY: the call takes no arguments and touches no memory of this process.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(all(windows, not(miri)))]
-pub fn here() -> Option<usize> {
-    Some(super::windows::here())
+pub fn current_cpu() -> Option<usize> {
+    Some(super::windows::current_cpu())
 }
 
 /// Returns the CPU on which the calling thread runs at the moment, if it is known.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
-pub fn here() -> Option<usize> {
+pub fn current_cpu() -> Option<usize> {
     None
 }
 

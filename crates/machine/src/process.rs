@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// Number of forks between this process and the first one that had a pool.
+/// Differs between a process and those forked from it: each fork raises it at least once.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of this process.
@@ -26,8 +26,11 @@ pub fn generation() -> usize {
 /// Returns the number of this process, and makes `fork` raise it in the child from now on.
 pub fn watched_generation() -> usize {
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    if !WATCHED.swap(true, Ordering::Relaxed) {
+    // Threads that come here at the same time each register the handler, so that none of them
+    // returns before that is done. A lock would stay locked in a process that is forked meanwhile.
+    if !WATCHED.load(Ordering::Acquire) {
         on_fork(enter_child);
+        WATCHED.store(true, Ordering::Release);
     }
     generation()
 }

@@ -24,7 +24,7 @@ pub const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(200);
 
 /// The number of workers that have a processor.
-pub struct Share {
+pub struct ActiveShare {
     /// The largest number of processors at any check; 0 before the first. There is no check when
     /// the pool is built, to spare programs that end soon the system calls.
     most: AtomicUsize,
@@ -38,10 +38,10 @@ pub struct Share {
     next: AtomicU64,
 }
 
-impl Share {
+impl ActiveShare {
     /// Creates the share of a pool of `size` workers, which all have a processor at first.
-    pub fn new(size: usize) -> Share {
-        Share {
+    pub fn new(size: usize) -> ActiveShare {
+        ActiveShare {
             most: AtomicUsize::new(0),
             size,
             active: AtomicUsize::new(size),
@@ -83,17 +83,17 @@ impl Share {
 }
 
 /// A worker that holds back. Times are in nanoseconds of the pool's clock.
-pub struct Hold {
+pub struct Backoff {
     begun: u64,
     /// Time of the last check, and what the process had used by then.
     looked: (u64, Usage),
 }
 
-impl Hold {
+impl Backoff {
     /// Creates the state of a worker that begins to hold back.
-    pub fn begin(now: u64) -> Hold {
+    pub fn begin(now: u64) -> Backoff {
         let looked = (now, Usage::now().unwrap_or_default());
-        Hold { begun: now, looked }
+        Backoff { begun: now, looked }
     }
 
     /// Returns `true` if the worker is to continue to hold back: `processors` processors were in

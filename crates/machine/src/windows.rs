@@ -70,7 +70,7 @@ pub(crate) fn pin_to(list: &[usize]) -> io::Result<()> {
 }
 
 /// Returns the processor on which the calling thread runs at the moment.
-pub(crate) fn here() -> usize {
+pub(crate) fn current_cpu() -> usize {
     // SAFETY: the call takes no arguments and touches no memory of this process.
     unsafe { GetCurrentProcessorNumber() as usize }
 }

@@ -24,4 +24,4 @@ pub use locksley_figures::Summary;
 pub use machine::Machine;
 pub use progress::Progress;
 pub use runner::{Contender, Measured, Plan, Sample, Series, Workload};
-pub use verify::{Wrong, verify};
+pub use verify::{WrongResult, verify};

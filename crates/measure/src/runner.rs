@@ -38,7 +38,7 @@ use crate::clock::WallClock;
 use crate::progress::Progress;
 use crate::stats::{Summary, median, number};
 use crate::table::Table;
-use crate::verify::Wrong;
+use crate::verify::WrongResult;
 
 /// The length and extent of a run. See the [module](self) for an example.
 #[derive(Clone, Debug)]
@@ -78,12 +78,12 @@ impl Sample {
 }
 
 /// A function that does at least this many operations, times them, and checks the results.
-type Turn<'a> = Box<dyn FnMut(u64) -> Result<Sample, Wrong> + 'a>;
+type SampleFn<'a> = Box<dyn FnMut(u64) -> Result<Sample, WrongResult> + 'a>;
 
 /// A contender: one implementation of a workload.
 pub struct Contender<'a> {
     name: &'a str,
-    turn: Turn<'a>,
+    turn: SampleFn<'a>,
 }
 
 impl fmt::Debug for Contender<'_> {
@@ -96,7 +96,7 @@ impl<'a> Contender<'a> {
     /// Creates a contender with its name in tables and progress bars.
     pub fn new(
         name: &'a str,
-        turn: impl FnMut(u64) -> Result<Sample, Wrong> + 'a,
+        turn: impl FnMut(u64) -> Result<Sample, WrongResult> + 'a,
     ) -> Contender<'a> {
         Contender {
             name,
@@ -175,7 +175,7 @@ impl<'a> Workload<'a> {
     }
 
     /// Runs one turn of a contender. Returns `None` if there is no such contender.
-    pub fn turn(&mut self, name: &str, operations: u64) -> Option<Result<Sample, Wrong>> {
+    pub fn turn(&mut self, name: &str, operations: u64) -> Option<Result<Sample, WrongResult>> {
         let contender = self
             .contenders
             .iter_mut()
@@ -188,7 +188,7 @@ impl<'a> Workload<'a> {
     /// # Errors
     ///
     /// If a result is wrong.
-    pub fn run(self, plan: &Plan) -> Result<Measured<'a>, Wrong> {
+    pub fn run(self, plan: &Plan) -> Result<Measured<'a>, WrongResult> {
         self.run_watched(plan, |_, _| ())
     }
 
@@ -203,7 +203,7 @@ impl<'a> Workload<'a> {
         mut self,
         plan: &Plan,
         mut watch: impl FnMut(usize, &Sample),
-    ) -> Result<Measured<'a>, Wrong> {
+    ) -> Result<Measured<'a>, WrongResult> {
         let count = self.contenders.len();
         let progress = Progress::start(self.name, ((plan.rounds + 1) * count) as u64);
         let mut series = self.empty_series(plan.rounds);
@@ -249,7 +249,7 @@ impl<'a> Workload<'a> {
 }
 
 /// Returns the number of operations that fill a sample.
-fn calibrate(turn: &mut Turn<'_>, plan: &Plan) -> Result<u64, Wrong> {
+fn calibrate(turn: &mut SampleFn<'_>, plan: &Plan) -> Result<u64, WrongResult> {
     let (mut operations, target) = (plan.first.max(1), plan.sample);
     loop {
         let sample = turn(operations)?;
@@ -287,10 +287,10 @@ impl Measured<'_> {
             let mut row = vec![
                 series.contender.to_owned(),
                 number(median(&series.samples)),
-                time.map_or_else(String::new, |time| time.spread()),
+                time.map_or_else(String::new, |time| time.quartiles_text()),
             ];
             match self.ratio(series.contender, self.reference) {
-                Some(ratio) => row.extend([format!("{:.3}", ratio.median), ratio.spread()]),
+                Some(ratio) => row.extend([format!("{:.3}", ratio.median), ratio.quartiles_text()]),
                 None => row.extend([String::new(), String::new()]),
             }
             if self.note.is_some() {

@@ -2,27 +2,29 @@
 
 use std::fmt;
 
+use locksley_workload::expect;
+
 /// Error of a contender that gave a wrong result, which makes the run worthless.
 ///
 /// ```
-/// use locksley_measure::Wrong;
+/// use locksley_measure::WrongResult;
 ///
-/// let wrong = Wrong::new("a queue", "sum", "3".into(), "2".into());
+/// let wrong = WrongResult::new("a queue", "sum", "3".into(), "2".into());
 /// assert_eq!(wrong.to_string(), "a queue gave a wrong result: sum: expected 3, got 2");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{contender} gave a wrong result: {what}: expected {expected}, got {got}")]
-pub struct Wrong {
+pub struct WrongResult {
     contender: String,
     what: String,
     expected: String,
     got: String,
 }
 
-impl Wrong {
+impl WrongResult {
     /// Creates the error: `contender` computed `what`, with these expected and actual results.
-    pub fn new(contender: &str, what: &str, expected: String, got: String) -> Wrong {
-        Wrong {
+    pub fn new(contender: &str, what: &str, expected: String, got: String) -> WrongResult {
+        WrongResult {
             contender: contender.to_owned(),
             what: what.to_owned(),
             expected,
@@ -46,12 +48,9 @@ pub fn verify<T: PartialEq + fmt::Debug>(
     what: &str,
     expected: T,
     got: T,
-) -> Result<(), Wrong> {
-    if expected == got {
-        return Ok(());
-    }
-    let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
-    Err(Wrong::new(contender, what, expected, got))
+) -> Result<(), WrongResult> {
+    expect(expected, got)
+        .map_err(|mismatch| WrongResult::new(contender, what, mismatch.expected, mismatch.got))
 }
 
 #[cfg(test)]

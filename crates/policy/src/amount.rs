@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::text::{ParseError, Reader, TextForm, Writer, name_of, text_form};
+use crate::text::{ParseError, Reader, TextForm, Writer, entry_of, text_form};
 use crate::when::When;
 
 /// Number of items that a thief takes at once.
@@ -45,6 +45,11 @@ impl Amount {
         ("difference", Amount::Difference),
     ];
 
+    /// Returns the name in the text form.
+    pub fn name(self) -> &'static str {
+        entry_of(&Amount::NAMED, &self).0
+    }
+
     /// Returns how many items a thief with `own` items takes from a range of `range` items. The
     /// victim is known to have twice as many as are in the range.
     #[inline]
@@ -77,14 +82,7 @@ impl TextForm for Amount {
     }
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
-        writer.word(name_of(&Amount::NAMED, self))
-    }
-}
-
-impl Amount {
-    /// Returns the name in the text form.
-    pub fn name(self) -> &'static str {
-        name_of(&Amount::NAMED, &self)
+        writer.word(self.name())
     }
 }
 

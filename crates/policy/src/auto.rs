@@ -40,7 +40,7 @@ use crate::theory::{GREEDY_STABLE, TIT_FOR_TAT_STABLE};
 ///
 /// // Thieves always find something, and every second task was stolen.
 /// let period = Period { idle: 0.2, attempts: 50, stolen: 50, successes: 50, executed: 100 };
-/// assert_eq!(Auto::new(Tuning { patience: 1 }).feed(&period), Mode::StealHalf);
+/// assert_eq!(Auto::new(Tuning { patience: 1 }).observe(&period), Mode::StealHalf);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
@@ -155,9 +155,9 @@ const FEW_SUCCEED: f64 = 0.25;
 /// let mut auto = Auto::new(Tuning { patience: 2 });
 /// let busy = Period { idle: 0.1, attempts: 40, stolen: 10, successes: 10, executed: 10_000 };
 /// let idle = Period { idle: 0.9, executed: 100, ..busy };
-/// assert_eq!(auto.feed(&busy), Mode::Stealing);
-/// assert_eq!(auto.feed(&idle), Mode::Stealing, "once is not enough");
-/// assert_eq!(auto.feed(&idle), Mode::Sharing(Heuristic::TIT_FOR_TAT));
+/// assert_eq!(auto.observe(&busy), Mode::Stealing);
+/// assert_eq!(auto.observe(&idle), Mode::Stealing, "once is not enough");
+/// assert_eq!(auto.observe(&idle), Mode::Sharing(Heuristic::TIT_FOR_TAT));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Auto {
@@ -165,8 +165,8 @@ pub struct Auto {
     mode: Mode,
     /// The mode that the last period called for, and the number of periods in a row that called for
     /// it; 0 if it is the current mode.
-    wish: Mode,
-    wishes: u32,
+    candidate: Mode,
+    streak: u32,
 }
 
 impl Auto {
@@ -185,26 +185,26 @@ impl Auto {
 
     /// Takes a period into account and returns the mode for the next one. A period in which no task
     /// was executed is ignored.
-    pub fn feed(&mut self, period: &Period) -> Mode {
+    pub fn observe(&mut self, period: &Period) -> Mode {
         if period.executed == 0 {
             return self.mode;
         }
-        let wish = self.wish_for(period);
-        self.wishes = match wish {
-            _ if wish == self.mode => 0,
-            _ if wish == self.wish => self.wishes + 1,
+        let candidate = self.mode_for(period);
+        self.streak = match candidate {
+            _ if candidate == self.mode => 0,
+            _ if candidate == self.candidate => self.streak + 1,
             _ => 1,
         };
-        self.wish = wish;
-        if self.wishes >= self.tuning.patience.max(1) {
-            self.mode = wish;
-            self.wishes = 0;
+        self.candidate = candidate;
+        if self.streak >= self.tuning.patience.max(1) {
+            self.mode = candidate;
+            self.streak = 0;
         }
         self.mode
     }
 
     /// Returns the mode that a period calls for, given the current mode.
-    fn wish_for(&self, period: &Period) -> Mode {
+    fn mode_for(&self, period: &Period) -> Mode {
         let sharing = matches!(self.mode, Mode::Sharing(_));
         let enough = if sharing { FEW_IDLE } else { GREEDY_STABLE };
         if period.idle >= enough {
@@ -263,8 +263,8 @@ mod tests {
     }
 
     /// Returns the mode after each of `times` equal periods.
-    fn feed(auto: &mut Auto, period: Period, times: usize) -> Vec<Mode> {
-        (0..times).map(|_| auto.feed(&period)).collect()
+    fn observe(auto: &mut Auto, period: Period, times: usize) -> Vec<Mode> {
+        (0..times).map(|_| auto.observe(&period)).collect()
     }
 
     const TIT_FOR_TAT: Mode = Mode::Sharing(Heuristic::TIT_FOR_TAT);
@@ -273,76 +273,76 @@ mod tests {
     #[test]
     fn sharing_starts_at_the_thresholds_and_ends_at_a_half() {
         let mut auto = Auto::new(PATIENT);
-        assert_eq!(feed(&mut auto, idle(0.73), 9), [Mode::Stealing; 9]);
-        let modes = feed(&mut auto, idle(0.74), 4);
+        assert_eq!(observe(&mut auto, idle(0.73), 9), [Mode::Stealing; 9]);
+        let modes = observe(&mut auto, idle(0.74), 4);
         assert_eq!(modes, [Mode::Stealing, Mode::Stealing, GREEDY, GREEDY]);
-        assert_eq!(feed(&mut auto, idle(0.51), 9), [GREEDY; 9]);
-        let modes = feed(&mut auto, idle(0.49), 3);
+        assert_eq!(observe(&mut auto, idle(0.51), 9), [GREEDY; 9]);
+        let modes = observe(&mut auto, idle(0.49), 3);
         assert_eq!(modes, [GREEDY, GREEDY, Mode::Stealing]);
     }
 
     #[test]
     fn tit_for_tat_where_it_suffices() {
         let mut auto = Auto::new(PATIENT);
-        assert_eq!(feed(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
+        assert_eq!(observe(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
         assert_eq!(
-            feed(&mut auto, idle(0.82), 9),
+            observe(&mut auto, idle(0.82), 9),
             [TIT_FOR_TAT; 9],
             "within the margin"
         );
-        assert_eq!(feed(&mut auto, idle(0.81), 3)[2], GREEDY);
-        assert_eq!(feed(&mut auto, idle(0.86), 9), [GREEDY; 9]);
-        assert_eq!(feed(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
+        assert_eq!(observe(&mut auto, idle(0.81), 3)[2], GREEDY);
+        assert_eq!(observe(&mut auto, idle(0.86), 9), [GREEDY; 9]);
+        assert_eq!(observe(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
     }
 
     #[test]
     fn half_where_much_is_stolen() {
         let mut auto = Auto::new(PATIENT);
-        assert_eq!(feed(&mut auto, stolen(24), 9), [Mode::Stealing; 9]);
-        assert_eq!(feed(&mut auto, stolen(25), 3)[2], Mode::StealHalf);
-        assert_eq!(feed(&mut auto, stolen(13), 9), [Mode::StealHalf; 9]);
-        assert_eq!(feed(&mut auto, stolen(12), 3)[2], Mode::Stealing);
+        assert_eq!(observe(&mut auto, stolen(24), 9), [Mode::Stealing; 9]);
+        assert_eq!(observe(&mut auto, stolen(25), 3)[2], Mode::StealHalf);
+        assert_eq!(observe(&mut auto, stolen(13), 9), [Mode::StealHalf; 9]);
+        assert_eq!(observe(&mut auto, stolen(12), 3)[2], Mode::Stealing);
         let in_vain = Period {
             successes: 40,
             ..stolen(40)
         };
-        assert_eq!(feed(&mut auto, in_vain, 9), [Mode::Stealing; 9]);
+        assert_eq!(observe(&mut auto, in_vain, 9), [Mode::Stealing; 9]);
     }
 
     #[test]
     fn from_half_to_sharing_directly() {
         let mut auto = Auto::new(PATIENT);
-        assert_eq!(feed(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
-        assert_eq!(feed(&mut auto, idle(0.9), 3)[2], TIT_FOR_TAT);
-        assert_eq!(feed(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
+        assert_eq!(observe(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
+        assert_eq!(observe(&mut auto, idle(0.9), 3)[2], TIT_FOR_TAT);
+        assert_eq!(observe(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
     }
 
     #[test]
     fn a_mixed_message_changes_nothing() {
         let mut auto = Auto::new(PATIENT);
         for _ in 0..100 {
-            assert_eq!(feed(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
-            assert_eq!(auto.feed(&idle(0.1)), Mode::Stealing);
-            assert_eq!(feed(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
-            assert_eq!(feed(&mut auto, stolen(50), 2), [Mode::Stealing; 2]);
+            assert_eq!(observe(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
+            assert_eq!(auto.observe(&idle(0.1)), Mode::Stealing);
+            assert_eq!(observe(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
+            assert_eq!(observe(&mut auto, stolen(50), 2), [Mode::Stealing; 2]);
         }
     }
 
     #[test]
     fn where_nothing_happens_nothing_changes() {
         let mut auto = Auto::new(Tuning { patience: 1 });
-        assert_eq!(auto.feed(&idle(0.9)), TIT_FOR_TAT);
+        assert_eq!(auto.observe(&idle(0.9)), TIT_FOR_TAT);
         let nothing = Period {
             idle: 0.0,
             ..Period::default()
         };
-        assert_eq!(feed(&mut auto, nothing, 9), [TIT_FOR_TAT; 9]);
+        assert_eq!(observe(&mut auto, nothing, 9), [TIT_FOR_TAT; 9]);
         assert_eq!(auto.mode(), TIT_FOR_TAT);
         let garbage = Period {
             idle: f64::NAN,
             attempts: 0,
             ..idle(0.0)
         };
-        assert_eq!(auto.feed(&garbage), Mode::Stealing);
+        assert_eq!(auto.observe(&garbage), Mode::Stealing);
     }
 }

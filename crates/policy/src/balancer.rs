@@ -32,7 +32,7 @@ pub enum Outcome {
 /// use locksley_policy::{Memory, Outcome};
 ///
 /// let mut memory = Memory::default();
-/// memory.robbed_by(7);
+/// memory.stolen_by(7);
 /// memory.tried(3, Outcome::Success);
 /// assert_eq!((memory.last_thief(), memory.last_victim()), (Some(7), Some(3)));
 /// memory.tried(3, Outcome::Empty);
@@ -77,7 +77,7 @@ impl Memory {
 
     /// Notes that a thief has stolen from this processor.
     #[inline]
-    pub fn robbed_by(&mut self, thief: usize) {
+    pub fn stolen_by(&mut self, thief: usize) {
         self.last_thief = thief as u32;
     }
 
@@ -102,13 +102,13 @@ impl Default for Memory {
 /// A processor that looks for work, or has work to give.
 ///
 /// ```
-/// use locksley_policy::{Blind, Memory, Random, Seeker, Victims};
+/// use locksley_policy::{Blind, Memory, Random, Actor, Victims};
 ///
-/// let seeker = Seeker { me: 1, memory: Memory::default() };
-/// assert_eq!(Victims::Uniform.choose(seeker, &Blind(2), &mut Random::new(1, 0)), Some(0));
+/// let actor = Actor { me: 1, memory: Memory::default() };
+/// assert_eq!(Victims::Uniform.choose(actor, &Blind(2), &mut Random::new(1, 0)), Some(0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Seeker {
+pub struct Actor {
     /// Number of the processor.
     pub me: usize,
     /// Its memory.
@@ -124,28 +124,27 @@ pub struct Seeker {
 /// whatever the balancer answers (Rito, "Scheduling computations", section 4.5).
 ///
 /// ```
-/// use locksley_policy::{Balancer, Outcome, Seeker, Source, View};
+/// use locksley_policy::{Balancer, Outcome, Actor, Source, View};
 ///
 /// /// Tries the one opposite.
 /// struct Opposite;
 ///
 /// impl Balancer for Opposite {
-///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
-///         Some((seeker.me + view.count() / 2) % view.count())
+///     fn choose(&mut self, actor: Actor, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         Some((actor.me + view.count() / 2) % view.count())
 ///     }
 /// }
 ///
-/// let seeker = Seeker { me: 1, memory: Default::default() };
+/// let actor = Actor { me: 1, memory: Default::default() };
 /// let mut random = locksley_policy::Random::new(1, 0);
 /// let loads: &[u32] = &[5; 8];
 /// let mut own: Box<dyn Balancer + Send> = Box::new(Opposite);
-/// assert_eq!(own.choose(seeker, &loads, &mut random), Some(5));
+/// assert_eq!(own.choose(actor, &loads, &mut random), Some(5));
 /// ```
 pub trait Balancer {
     /// Returns the victim to try, or `None` to make no attempt this time. The thief's own number or
     /// one that does not exist counts as `None`.
-    fn choose(&mut self, seeker: Seeker, view: &dyn View, random: &mut dyn Source)
-    -> Option<usize>;
+    fn choose(&mut self, actor: Actor, view: &dyn View, random: &mut dyn Source) -> Option<usize>;
 
     /// Reports the outcome of an attempt, at the balancer's victim or at a random one.
     fn tried(&mut self, victim: usize, outcome: Outcome) {
@@ -154,13 +153,8 @@ pub trait Balancer {
 }
 
 impl<B: Balancer + ?Sized> Balancer for Box<B> {
-    fn choose(
-        &mut self,
-        seeker: Seeker,
-        view: &dyn View,
-        random: &mut dyn Source,
-    ) -> Option<usize> {
-        (**self).choose(seeker, view, random)
+    fn choose(&mut self, actor: Actor, view: &dyn View, random: &mut dyn Source) -> Option<usize> {
+        (**self).choose(actor, view, random)
     }
 
     fn tried(&mut self, victim: usize, outcome: Outcome) {
@@ -172,21 +166,21 @@ impl<B: Balancer + ?Sized> Balancer for Box<B> {
 /// CFLFWS (Algorithm 2), which leaves open what happens with probability theta.
 ///
 /// ```
-/// use locksley_policy::{Balancer, Mixed, Random, Seeker, Source, Theta, View};
+/// use locksley_policy::{Balancer, Mixed, Random, Actor, Source, Theta, View};
 ///
 /// struct First;
 ///
 /// impl Balancer for First {
-///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///     fn choose(&mut self, _: Actor, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
 ///         Some(0)
 ///     }
 /// }
 ///
 /// let mut mixed = Mixed { theta: Theta::HALF, balancer: First };
-/// let seeker = Seeker { me: 9, memory: Default::default() };
+/// let actor = Actor { me: 9, memory: Default::default() };
 /// let (loads, mut random) = ([1_u32; 10], Random::new(1, 0));
 /// let first = (0..9000)
-///     .filter(|_| mixed.choose(seeker, &&loads[..], &mut random) == Some(0))
+///     .filter(|_| mixed.choose(actor, &&loads[..], &mut random) == Some(0))
 ///     .count();
 /// assert!((4700..5300).contains(&first), "about 9000 (1/2 + 1/2 * 1/9): {first}");
 /// ```
@@ -199,17 +193,12 @@ pub struct Mixed<B> {
 }
 
 impl<B: Balancer> Balancer for Mixed<B> {
-    fn choose(
-        &mut self,
-        seeker: Seeker,
-        view: &dyn View,
-        random: &mut dyn Source,
-    ) -> Option<usize> {
+    fn choose(&mut self, actor: Actor, view: &dyn View, random: &mut dyn Source) -> Option<usize> {
         if random.unit() >= self.theta.get() {
-            return other(seeker.me, view.count(), random);
+            return other(actor.me, view.count(), random);
         }
-        let chosen = self.balancer.choose(seeker, view, random);
-        chosen.filter(|&victim| victim != seeker.me && victim < view.count())
+        let chosen = self.balancer.choose(actor, view, random);
+        chosen.filter(|&victim| victim != actor.me && victim < view.count())
     }
 
     fn tried(&mut self, victim: usize, outcome: Outcome) {

@@ -28,9 +28,9 @@ use crate::view::{MOST_PROBES, probe};
 /// The rule by which a producer chooses the process to deal an item to.
 ///
 /// ```
-/// use locksley_policy::{Dealing, Oracle, Random};
+/// use locksley_policy::{Dealing, DealRule, Random};
 ///
-/// let dealing = Dealing { oracle: Oracle::Locality { l: 3 }, ..Dealing::default() };
+/// let dealing = Dealing { rule: DealRule::Locality { l: 3 }, ..Dealing::default() };
 /// let mut dealer = dealing.dealer(0, 4);
 /// let mut random = Random::new(1, 0);
 /// let dealt: Vec<usize> = (0..5).map(|_| dealer.deal(Some(2), |_| 0, &mut random)).collect();
@@ -38,14 +38,14 @@ use crate::view::{MOST_PROBES, probe};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Oracle {
+pub enum DealRule {
     /// Deals to each process in turn.
     #[default]
     Simple,
     /// Deals to the process that the item has affinity to, unless it has been dealt `l` times the
     /// average.
     Locality {
-        /// Bound on the imbalance; at least 2. [`INFINITE`](Oracle::INFINITE) for no bound.
+        /// Bound on the imbalance; at least 2. [`INFINITE`](DealRule::INFINITE) for no bound.
         l: u32,
     },
     /// Deals to the one of `samples` processes that has the fewest items pending from this
@@ -56,24 +56,32 @@ pub enum Oracle {
     },
 }
 
-impl Oracle {
-    /// [`Oracle::Locality`] with L = 4: by Theorem 11, three of four items go where they have
+impl DealRule {
+    /// [`DealRule::Locality`] with L = 4: by Theorem 11, three of four items go where they have
     /// affinity.
-    pub const LOCALITY: Oracle = Oracle::Locality { l: 4 };
+    pub const LOCALITY: DealRule = DealRule::Locality { l: DealRule::L };
+
+    /// The default L.
+    const L: u32 = 4;
+
+    /// The default number of samples.
+    const SAMPLES: u32 = 2;
 
     /// The paper's infinite L: every item goes where it has affinity. Written `inf`.
     pub const INFINITE: u32 = u32::MAX;
 
-    /// [`Oracle::Adaptive`] with two samples.
-    pub const ADAPTIVE: Oracle = Oracle::Adaptive { samples: 2 };
+    /// [`DealRule::Adaptive`] with two samples.
+    pub const ADAPTIVE: DealRule = DealRule::Adaptive {
+        samples: DealRule::SAMPLES,
+    };
 
     /// One value of each variant.
-    pub const ALL: [Oracle; 3] = [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE];
+    pub const ALL: [DealRule; 3] = [DealRule::Simple, DealRule::LOCALITY, DealRule::ADAPTIVE];
 
-    const NAMED: [(&'static str, Oracle); 3] = [
-        ("simple", Oracle::Simple),
-        ("locality", Oracle::LOCALITY),
-        ("adaptive", Oracle::ADAPTIVE),
+    const NAMED: [(&'static str, DealRule); 3] = [
+        ("simple", DealRule::Simple),
+        ("locality", DealRule::LOCALITY),
+        ("adaptive", DealRule::ADAPTIVE),
     ];
 }
 
@@ -101,7 +109,12 @@ pub enum DealMode {
 
 impl DealMode {
     /// [`DealMode::Dedicated`] with 256 lists: with 64 items each they take 2 MB.
-    pub const DEDICATED: DealMode = DealMode::Dedicated { lists: 256 };
+    pub const DEDICATED: DealMode = DealMode::Dedicated {
+        lists: DealMode::LISTS,
+    };
+
+    /// The default number of lists.
+    const LISTS: u32 = 256;
 }
 
 /// The policies of the dealing strategy: `dealing:simple`, `dealing:locality,l=4`,
@@ -109,17 +122,17 @@ impl DealMode {
 /// `mode=dedicated,lists=N`.
 ///
 /// ```
-/// use locksley_policy::{Dealing, Oracle};
+/// use locksley_policy::{Dealing, DealRule};
 ///
 /// let dealing: Dealing = "dealing:locality,l=3".parse().unwrap();
-/// assert_eq!(dealing.oracle, Oracle::Locality { l: 3 });
+/// assert_eq!(dealing.rule, DealRule::Locality { l: 3 });
 /// assert_eq!(dealing.to_string(), "dealing:locality,l=3");
 /// assert_eq!("dealing".parse(), Ok(Dealing::default()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dealing {
-    /// The producers' oracle.
-    pub oracle: Oracle,
+    /// To whom the producers deal.
+    pub rule: DealRule,
     /// Number of items that a consumer takes from a buffer before it looks into the next; 0 for
     /// all.
     pub batch: u32,
@@ -132,14 +145,14 @@ impl Dealing {
     /// which is little even for n = 64.
     pub const BATCH: u32 = 64;
 
-    /// Creates the oracle of producer `me` of `count`.
+    /// Creates the dealer of producer `me` of `count`.
     pub fn dealer(&self, me: usize, count: usize) -> Dealer {
-        let table = match self.oracle {
-            Oracle::Locality { .. } => count,
+        let table = match self.rule {
+            DealRule::Locality { .. } => count,
             _ => 0,
         };
         Dealer {
-            oracle: self.oracle,
+            rule: self.rule,
             me: me as u32,
             count: count as u32,
             next: me as u32,
@@ -149,7 +162,7 @@ impl Dealing {
         }
     }
 
-    /// Creates the oracle of consumer `me`, which first looks for items that it dealt to itself.
+    /// Creates the collector of consumer `me`, which first looks for items that it dealt to itself.
     pub fn collector(&self, me: usize) -> Collector {
         Collector {
             at: me as u32,
@@ -161,14 +174,14 @@ impl Dealing {
 impl Default for Dealing {
     fn default() -> Self {
         Dealing {
-            oracle: Oracle::default(),
+            rule: DealRule::default(),
             batch: Dealing::BATCH,
             mode: DealMode::default(),
         }
     }
 }
 
-/// A producer's oracle (the paper's `putOracle`). Created by [`Dealing::dealer`].
+/// A producer's decisions (the paper's `putOracle`). Created by [`Dealing::dealer`].
 ///
 /// ```
 /// use locksley_policy::{Dealing, Random};
@@ -180,7 +193,7 @@ impl Default for Dealing {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealer {
-    oracle: Oracle,
+    rule: DealRule,
     me: u32,
     count: u32,
     /// The process whose turn it is (the paper's `nextPCB`).
@@ -190,7 +203,7 @@ pub struct Dealer {
     /// The paper's `distAvg`: at least the average number of items dealt to a process, at most one
     /// more than that.
     average: u64,
-    /// Number of items dealt to each process (the paper's `dist`); empty if the oracle does not
+    /// Number of items dealt to each process (the paper's `dist`); empty if the rule does not
     /// need it.
     dealt: Box<[u64]>,
 }
@@ -206,10 +219,10 @@ impl Dealer {
         random: &mut S,
     ) -> usize {
         let affinity = affinity.filter(|&wanted| wanted < self.count as usize);
-        match self.oracle {
-            Oracle::Simple => self.turn(),
-            Oracle::Locality { l } => self.deal_near(affinity, u64::from(l)),
-            Oracle::Adaptive { samples } => self.deal_least(affinity, samples, pending, random),
+        match self.rule {
+            DealRule::Simple => self.turn(),
+            DealRule::Locality { l } => self.deal_near(affinity, u64::from(l)),
+            DealRule::Adaptive { samples } => self.deal_least(affinity, samples, pending, random),
         }
     }
 
@@ -228,7 +241,8 @@ impl Dealer {
             self.average += 1;
         }
         let most = l.saturating_mul(self.average);
-        let fits = |&wanted: &usize| l == u64::from(Oracle::INFINITE) || self.dealt[wanted] < most;
+        let fits =
+            |&wanted: &usize| l == u64::from(DealRule::INFINITE) || self.dealt[wanted] < most;
         let wanted = affinity.filter(fits);
         let dealt = wanted.unwrap_or_else(|| {
             // Not all processes have twice the average, so this ends within `count` steps.
@@ -269,7 +283,7 @@ impl Dealer {
     }
 }
 
-/// A consumer's oracle (the paper's `getOracle`). Created by [`Dealing::collector`].
+/// A consumer's decisions (the paper's `getOracle`). Created by [`Dealing::collector`].
 ///
 /// ```
 /// use locksley_policy::Dealing;
@@ -279,7 +293,7 @@ impl Dealer {
 /// let mut looked = Vec::new();
 /// for found in [true, true, true, false, false] {
 ///     looked.push(collector.at());
-///     collector.looked(found, &dealing, 3);
+///     collector.advance(found, &dealing, 3);
 /// }
 /// assert_eq!(looked, [1, 1, 2, 2, 0]);
 /// ```
@@ -299,7 +313,7 @@ impl Collector {
     /// Notes that the consumer has looked into that buffer, and whether it took an item. `count` is
     /// the number of buffers.
     #[inline]
-    pub fn looked(&mut self, found: bool, dealing: &Dealing, count: usize) {
+    pub fn advance(&mut self, found: bool, dealing: &Dealing, count: usize) {
         self.taken += 1;
         if !found || self.taken == dealing.batch {
             self.taken = 0;
@@ -312,22 +326,22 @@ impl Collector {
     }
 }
 
-impl TextForm for Oracle {
-    fn read(reader: &mut Reader<'_>) -> Result<Oracle, ParseError> {
-        Ok(match reader.word("way to deal", &Oracle::NAMED)? {
-            Oracle::Simple => Oracle::Simple,
-            Oracle::Locality { l } => Oracle::Locality {
+impl TextForm for DealRule {
+    fn read(reader: &mut Reader<'_>) -> Result<DealRule, ParseError> {
+        Ok(match reader.word("dealing policy", &DealRule::NAMED)? {
+            DealRule::Simple => DealRule::Simple,
+            DealRule::Locality { l } => DealRule::Locality {
                 l: reader.value(
                     "l",
                     l,
                     "a whole number from 2 on, or inf",
                     |found| match found {
-                        "inf" => Some(Oracle::INFINITE),
+                        "inf" => Some(DealRule::INFINITE),
                         _ => found.parse().ok().filter(|&l| l >= 2),
                     },
                 )?,
             },
-            Oracle::Adaptive { samples } => Oracle::Adaptive {
+            DealRule::Adaptive { samples } => DealRule::Adaptive {
                 samples: reader.number("samples", samples, 1..=MOST_PROBES)?,
             },
         })
@@ -335,18 +349,18 @@ impl TextForm for Oracle {
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         match *self {
-            Oracle::Simple => writer.word("simple"),
-            Oracle::Locality { l } => {
+            DealRule::Simple => writer.word("simple"),
+            DealRule::Locality { l } => {
                 writer.word("locality")?;
-                if l == Oracle::INFINITE {
+                if l == DealRule::INFINITE {
                     writer.pair("l", "inf", "")
                 } else {
-                    writer.pair("l", l, 4)
+                    writer.pair("l", l, DealRule::L)
                 }
             }
-            Oracle::Adaptive { samples } => {
+            DealRule::Adaptive { samples } => {
                 writer.word("adaptive")?;
-                writer.pair("samples", samples, 2)
+                writer.pair("samples", samples, DealRule::SAMPLES)
             }
         }
     }
@@ -356,10 +370,10 @@ impl TextForm for Dealing {
     const NAME: Option<&'static str> = Some("dealing");
 
     fn read(reader: &mut Reader<'_>) -> Result<Dealing, ParseError> {
-        let oracle = if reader.has_word() {
-            Oracle::read(reader)?
+        let rule = if reader.has_word() {
+            DealRule::read(reader)?
         } else {
-            Oracle::default()
+            DealRule::default()
         };
         let batch = reader.number("batch", Dealing::BATCH, 0..=u32::MAX)?;
         let modes = [
@@ -370,22 +384,18 @@ impl TextForm for Dealing {
         if let DealMode::Dedicated { lists } = &mut mode {
             *lists = reader.number("lists", *lists, 1..=1 << 20)?;
         }
-        Ok(Dealing {
-            oracle,
-            batch,
-            mode,
-        })
+        Ok(Dealing { rule, batch, mode })
     }
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
-        self.oracle.write(writer)?;
+        self.rule.write(writer)?;
         writer.pair("batch", self.batch, Dealing::BATCH)?;
         if let DealMode::Dedicated { lists } = self.mode {
             writer.pair("mode", "dedicated", "hybrid")?;
-            writer.pair("lists", lists, 256)?;
+            writer.pair("lists", lists, DealMode::LISTS)?;
         }
         Ok(())
     }
 }
 
-text_form!(Oracle, Dealing);
+text_form!(DealRule, Dealing);

@@ -4,7 +4,7 @@
 //!
 //! [`Balancer`]: crate::balancer::Balancer
 
-use crate::balancer::Seeker;
+use crate::balancer::Actor;
 use crate::random::Source;
 use crate::sharing::Target;
 use crate::view::View;
@@ -12,16 +12,16 @@ use crate::view::View;
 /// An opportunity to give: a processor has created a task that another one could execute.
 ///
 /// ```
-/// use locksley_policy::{Memory, Opportunity, Seeker};
+/// use locksley_policy::{Memory, Opportunity, Actor};
 ///
-/// let donor = Seeker { me: 2, memory: Memory::new(Some(5), None) };
+/// let donor = Actor { me: 2, memory: Memory::new(Some(5), None) };
 /// let opportunity = Opportunity { donor, asked: true };
 /// assert_eq!(opportunity.donor.memory.last_thief(), Some(5));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Opportunity {
     /// The processor that has the task.
-    pub donor: Seeker,
+    pub donor: Actor,
     /// Set if a thief has asked for work since the last opportunity. A thief asks a random
     /// processor, as in Tit-for-tat.
     pub asked: bool,
@@ -52,7 +52,7 @@ pub struct Opportunity {
 /// }
 ///
 /// let loads: &[u32] = &[5; 8];
-/// let donor = locksley_policy::Seeker { me: 7, memory: Default::default() };
+/// let donor = locksley_policy::Actor { me: 7, memory: Default::default() };
 /// let mut own: Box<dyn Donor + Send> = Box::new(Right);
 /// let random = &mut Random::new(1, 0);
 /// let mut choose = |asked| own.choose(Opportunity { donor, asked }, &loads, random);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_target_is_a_donor() {
         let loads: &[u32] = &[9, 4, 0, 7];
-        let donor = Seeker {
+        let donor = Actor {
             me: 0,
             memory: Memory::default(),
         };

@@ -324,7 +324,7 @@ mod tests {
         assert!(error("tat-for-tit").contains("greedy, tit-for-tat, continuous-tit-for-tat"));
         assert_eq!(
             error("custom:spread=TTTT"),
-            "`spread=TTTT` in `custom:spread=TTTT` is not possible: give 3 letters of T, F, U \
+            "`spread=TTTT` in `custom:spread=TTTT` is not valid: give 3 letters of T, F, U \
              (true, false, unchanged)"
         );
         assert!(error("custom:thief=TTX").contains("4 letters of T, F, U"));

@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | whom a thief tries | [`Victims`], or your own [`Balancer`] | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
 //! | in which order, if it tries every victim | [`Order`] | | thesis, Alg. 11 |
-//! | when it tries | [`When`] | [`Since`] | steal-half, 2.2.1 |
+//! | when it tries | [`When`] | [`LastLoad`] | steal-half, 2.2.1 |
 //! | how much it takes | [`Amount`] | | steal-half, Fig. 7 |
 //! | when a busy worker gives | [`Heuristic`], [`Sharing`], or your own [`Donor`] | a flag | thesis, 5.2, 5.3 |
 //! | to whom | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
@@ -34,15 +34,15 @@
 //! | between processes | [`rank::Protocol`] | `nearest`, `lifelines:w=4`, `uniform:floor=8,backoff=50us..2ms` |
 //!
 //! ```
-//! use locksley_policy::{Memory, Outcome, Random, Seeker, Victims};
+//! use locksley_policy::{Memory, Outcome, Random, Actor, Victims};
 //!
 //! let victims: Victims = "sticky:theta_r=0.9".parse().unwrap();
 //! let loads: &[u32] = &[0, 5, 2, 0];
 //! let mut memory = Memory::default();
 //! let mut random = Random::new(7, 0);
 //! for _ in 0..100 {
-//!     let seeker = Seeker { me: 0, memory };
-//!     if let Some(victim) = victims.choose(seeker, loads, &mut random) {
+//!     let actor = Actor { me: 0, memory };
+//!     if let Some(victim) = victims.choose(actor, loads, &mut random) {
 //!         let outcome = if loads[victim] > 0 { Outcome::Success } else { Outcome::Empty };
 //!         memory.tried(victim, outcome);
 //!     }
@@ -72,13 +72,13 @@ pub mod when;
 
 pub use amount::{Amount, StealHalf};
 pub use auto::{Auto, Mode, Period, Tuning};
-pub use balancer::{Balancer, Memory, Mixed, Outcome, Seeker};
-pub use dealing::{Collector, DealMode, Dealer, Dealing, Oracle};
+pub use balancer::{Actor, Balancer, Memory, Mixed, Outcome};
+pub use dealing::{Collector, DealMode, DealRule, Dealer, Dealing};
 pub use donor::{Donor, Opportunity};
 pub use heuristic::{Heuristic, Spread, Update};
 pub use order::{Order, Sweep};
 pub use params::{Factor, Mu, OutOfRange, Theta};
-pub use random::{Random, Source, SplitMix64, mix};
+pub use random::{GOLDEN, Random, Source, SplitMix64, mix};
 pub use rank::Lifelines;
 pub use sharing::{Offer, Sharing, Target};
 pub use text::{ParseError, Part, Reader, TextForm, Writer};
@@ -87,5 +87,5 @@ pub use theory::{
     leaving_tit_for_tat,
 };
 pub use victims::{Flexible, Victims};
-pub use view::{Blind, MOST_PROBES, Nest, View, other};
-pub use when::{Since, When};
+pub use view::{Blind, MOST_PROBES, NestedGroups, View, other};
+pub use when::{LastLoad, When};

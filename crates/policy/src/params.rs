@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// use locksley_policy::Mu;
 ///
 /// let error = Mu::new(2.0).unwrap_err();
-/// assert_eq!(error.to_string(), "2 is not possible: give a number above 0, and not above 1");
+/// assert_eq!(error.to_string(), "2 is not valid: give a number above 0, and not above 1");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
@@ -26,7 +26,7 @@ pub struct OutOfRange {
 
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not possible: give {}", self.given, self.wanted)
+        write!(f, "{} is not valid: give {}", self.given, self.wanted)
     }
 }
 
@@ -116,7 +116,7 @@ parameter! {
     /// assert_eq!(Theta::new(0.25).unwrap().get(), 0.25);
     /// assert_eq!("0.5".parse(), Ok(Theta::HALF));
     /// let error = Theta::new(1.0).unwrap_err();
-    /// let text = "1 is not possible: give a probability from 0 up to but not 1";
+    /// let text = "1 is not valid: give a probability from 0 up to but not 1";
     /// assert_eq!(error.to_string(), text);
     /// ```
     Theta, "a probability from 0 up to but not 1", |value| value >= 0.0 && value < 1.0

@@ -28,8 +28,8 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
 }
 
-/// The increment of [`SplitMix64`]: 2^64 over the golden ratio, odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The increment of [`SplitMix64`]: 2^64 over the golden ratio, odd. Also a good factor for hashes.
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// One step of [`SplitMix64`]: mixes all bits of a word into all others.
 ///
@@ -88,7 +88,9 @@ pub struct Random {
 }
 
 impl Random {
-    /// Creates the generator of a seed and a stream, such as the number of a worker.
+    /// Creates the generator of a seed and a stream, such as the number of a worker. Stream k of a
+    /// seed is stream k - 1 of the seed that is larger by [`GOLDEN`], so seeds must not be chosen
+    /// at this distance.
     pub fn new(seed: u64, stream: u64) -> Random {
         Random {
             state: mix(seed.wrapping_add(stream.wrapping_mul(GOLDEN))).max(1),

@@ -87,17 +87,18 @@
 //!
 //! Failures are fail-stop. A rank that dies takes its tasks with it, and they cannot be recovered,
 //! so the failure must be detected and end the job. Neighbours in the tree send each other
-//! heartbeats; a rank that is silent for too long, or leaves a request unanswered, is [`Trouble`].
-//! A process that was itself stopped for a while does not count that time as silence of others.
+//! heartbeats; a rank that is silent for too long, or leaves a request unanswered, is a
+//! [`ProtocolError`]. A process that was itself stopped for a while does not count that time as
+//! silence of others.
 //!
 //! ```
 //! use locksley_policy::rank::{Message, Next, Protocol, Rank, Store};
 //! use locksley_policy::Blind;
 //!
 //! /// Tasks that are done as soon as they are looked at.
-//! struct Pile(Vec<u32>);
+//! struct Tasks(Vec<u32>);
 //!
-//! impl Store for Pile {
+//! impl Store for Tasks {
 //!     type Work = Vec<u32>;
 //!     fn surplus(&self) -> usize { self.0.len() }
 //!     fn is_passive(&self) -> bool { self.0.is_empty() }
@@ -111,24 +112,24 @@
 //!
 //! let protocol = Protocol { floor: 1, ..Protocol::default() };
 //! let mut ranks = [0, 1].map(|me| Rank::new(me, protocol, Blind(2), 1, 42));
-//! let mut piles = [Pile((0..100).collect()), Pile(vec![])];
+//! let mut stores = [Tasks((0..100).collect()), Tasks(vec![])];
 //! let (mut now, mut run, mut left) = (0, [0, 0], [false; 2]);
 //! while left != [true; 2] {
 //!     now += 10_000;
 //!     for me in 0..2 {
-//!         run[me] += usize::from(piles[me].0.pop().is_some());
+//!         run[me] += usize::from(stores[me].0.pop().is_some());
 //!         let mut out = Vec::new();
-//!         left[me] = ranks[me].step(now, &mut piles[me], &mut out)? == Next::Done;
+//!         left[me] = ranks[me].step(now, &mut stores[me], &mut out)? == Next::Done;
 //!         while !out.is_empty() {
 //!             let (to, message) = out.remove(0);
 //!             let from = 1 - to;
-//!             ranks[to].receive(now, from, message, &mut piles[to], &mut out)?;
+//!             ranks[to].receive(now, from, message, &mut stores[to], &mut out)?;
 //!         }
 //!     }
 //! }
 //! assert_eq!(run[0] + run[1], 100);
 //! assert!(run[1] > 40, "rank 1 has run about half: {run:?}");
-//! # Ok::<(), locksley_policy::rank::Trouble>(())
+//! # Ok::<(), locksley_policy::rank::ProtocolError>(())
 //! ```
 
 use std::collections::VecDeque;
@@ -151,7 +152,7 @@ mod tests;
 
 pub use hosts::Hosts;
 pub use lifelines::Lifelines;
-pub use message::{Counts, Message, Next, Store, Token, Trouble};
+pub use message::{Counts, Message, Next, ProtocolError, Store, Token};
 pub use protocol::Protocol;
 
 use heartbeat::Heartbeat;
@@ -192,7 +193,7 @@ enum Phase {
 /// One rank of the protocol. Rank 0 is the root. See the [module](self).
 ///
 /// The caller sends what [`receive`](Rank::receive) and [`step`](Rank::step) put into `out`, in
-/// that order, also after [`Trouble`].
+/// that order, also after [`ProtocolError`].
 ///
 /// ```
 /// use locksley_policy::rank::{Counts, Protocol, Rank};
@@ -200,7 +201,7 @@ enum Phase {
 ///
 /// let rank = Rank::new(3, Protocol::default(), Blind(8), 0xb0b, 42);
 /// assert_eq!(rank.counts(), &Counts::default());
-/// assert_eq!(rank.remembered(), 0);
+/// assert_eq!(rank.waiters(), 0);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rank<V> {
@@ -213,7 +214,7 @@ pub struct Rank<V> {
     /// The children that said Hello before the rank's own Hello was answered.
     unanswered: Vec<usize>,
     memory: Memory,
-    lines: Vec<usize>,
+    lifelines: Vec<usize>,
     request: Option<Request>,
     /// The probe under way, if the rank sends work and has one.
     probing: Option<Probing>,
@@ -223,7 +224,7 @@ pub struct Rank<V> {
     next_try: u64,
     /// The ranks that wait for work from here on their lifelines, those first that have waited
     /// longest.
-    remembered: VecDeque<usize>,
+    waiters: VecDeque<usize>,
     safra: Safra,
     /// Number of children that have said Bye.
     byes: usize,
@@ -235,10 +236,11 @@ impl<V: View> Rank<V> {
     /// Creates rank `me` of as many ranks as the view has. `build` identifies the build. The choice
     /// of victims is a function of `seed`, the rank and the messages that arrive.
     pub fn new(me: usize, protocol: Protocol, view: V, build: u64, seed: u64) -> Rank<V> {
+        let protocol = protocol.normalized();
         let count = view.count().max(me + 1);
         let children = children(me, count);
         let neighbours = parent(me).into_iter().chain(children.clone());
-        let lines = protocol.lifelines.map(|lines| lines.of(me, count));
+        let lifelines = protocol.lifelines.map(|lifelines| lifelines.of(me, count));
         Rank {
             me,
             protocol,
@@ -247,12 +249,12 @@ impl<V: View> Rank<V> {
             phase: Phase::Fresh,
             unanswered: Vec::new(),
             memory: Memory::default(),
-            lines: lines.unwrap_or_default(),
+            lifelines: lifelines.unwrap_or_default(),
             request: None,
             probing: None,
             failures: 0,
             next_try: 0,
-            remembered: VecDeque::new(),
+            waiters: VecDeque::new(),
             safra: Safra::new(children.len()),
             byes: 0,
             heartbeat: Heartbeat::new(neighbours, protocol.beat, protocol.patience),
@@ -268,8 +270,8 @@ impl<V: View> Rank<V> {
 
     /// Returns the number of ranks that wait on their lifelines for work from here. If there are
     /// any, a [`step`](Rank::step) is due as soon as there is surplus.
-    pub fn remembered(&self) -> usize {
-        self.remembered.len()
+    pub fn waiters(&self) -> usize {
+        self.waiters.len()
     }
 
     /// Returns `true` if this rank knows that all work is done.

@@ -17,11 +17,11 @@
 
 use std::fmt;
 
-use crate::balancer::Seeker;
+use crate::balancer::Actor;
 use crate::heuristic::{Heuristic, Spread};
 use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
+use crate::text::{ParseError, Reader, TextForm, Writer, entry_of, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// The processor to which work is offered.
@@ -58,12 +58,14 @@ impl Target {
     /// [`Target::Threshold`] of three probes, for idle processors only: according to Eager et al.,
     /// more probes gain little.
     pub const THRESHOLD: Target = Target::Threshold {
-        probes: 3,
-        below: 1,
+        probes: Target::PROBES,
+        below: Target::BELOW,
     };
 
     /// [`Target::Shortest`] of three probes.
-    pub const SHORTEST: Target = Target::Shortest { probes: 3 };
+    pub const SHORTEST: Target = Target::Shortest {
+        probes: Target::PROBES,
+    };
 
     /// One value of each variant.
     pub const ALL: [Target; 4] = [
@@ -75,17 +77,16 @@ impl Target {
 
     const NAMED: [(&'static str, Target); 4] = [
         ("random", Target::Random),
-        ("spread-back", Target::SpreadBack),
         ("threshold", Target::THRESHOLD),
         ("shortest", Target::SHORTEST),
+        ("spread-back", Target::SpreadBack),
     ];
 
-    /// The targets of Eager et al., for processors that send work and do not know their thieves.
-    const SENDERS: [(&'static str, Target); 3] = [
-        ("random", Target::Random),
-        ("threshold", Target::THRESHOLD),
-        ("shortest", Target::SHORTEST),
-    ];
+    /// The default number of probes: according to Eager et al., more gain little.
+    const PROBES: u32 = 3;
+
+    /// The default threshold: idle processors only.
+    const BELOW: u32 = 1;
 
     fn read_probes(mut self, reader: &mut Reader<'_>) -> Result<Target, ParseError> {
         if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut self {
@@ -99,21 +100,16 @@ impl Target {
 
     fn write_probes(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         if let Target::Threshold { probes, .. } | Target::Shortest { probes } = *self {
-            writer.pair("l_p", probes, 3)?;
+            writer.pair("l_p", probes, Target::PROBES)?;
         }
         if let Target::Threshold { below, .. } = *self {
-            writer.pair("below", below, 1)?;
+            writer.pair("below", below, Target::BELOW)?;
         }
         Ok(())
     }
 
     fn name(&self) -> &'static str {
-        match self {
-            Target::Random => "random",
-            Target::SpreadBack => "spread-back",
-            Target::Threshold { .. } => "threshold",
-            Target::Shortest { .. } => "shortest",
-        }
+        entry_of(&Target::NAMED, self).0
     }
 
     /// Returns the processor to offer work to, or `None` if no probed processor qualifies.
@@ -159,7 +155,8 @@ impl Target {
 impl TextForm for Target {
     fn read(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
         let target = if reader.has_word() {
-            reader.word("target", &Target::SENDERS)?
+            // All but `spread-back`: a processor that sends work does not know its thieves.
+            reader.word("target", &Target::NAMED[..3])?
         } else {
             Target::THRESHOLD
         };
@@ -251,12 +248,12 @@ impl Sharing {
     /// Decides what to do with a node. To be called if the flag is set.
     ///
     /// ```
-    /// use locksley_policy::{Blind, Memory, Offer, Random, Seeker, Sharing, Spread};
+    /// use locksley_policy::{Blind, Memory, Offer, Random, Actor, Sharing, Spread};
     ///
     /// let sharing: Sharing = "sharing:greedy,theta_s=0.5,target=spread-back".parse().unwrap();
-    /// let seeker = Seeker { me: 0, memory: Memory::new(Some(1), None) };
+    /// let actor = Actor { me: 0, memory: Memory::new(Some(1), None) };
     /// let mut random = Random::new(1, 0);
-    /// let mut offer = |_| sharing.offer(seeker, &Blind(2), &mut random);
+    /// let mut offer = |_| sharing.offer(actor, &Blind(2), &mut random);
     /// let offers: Vec<Offer> = (0..1000).map(&mut offer).collect();
     /// let back = offers.iter().filter(|&&offer| offer == Offer::Back(1)).count();
     /// assert!((400..600).contains(&back));
@@ -264,21 +261,21 @@ impl Sharing {
     /// assert_eq!(Offer::To(1).outcome(true), Spread::Success);
     /// ```
     #[inline]
-    pub fn offer<V, S>(&self, seeker: Seeker, view: &V, random: &mut S) -> Offer
+    pub fn offer<V, S>(&self, actor: Actor, view: &V, random: &mut S) -> Offer
     where
         V: View + ?Sized,
         S: Source + ?Sized,
     {
         let theta = self.theta_s.get();
         if theta > 0.0 && random.unit() < theta {
-            return match seeker.memory.last_thief() {
-                Some(thief) if self.target == Target::SpreadBack && thief != seeker.me => {
+            return match actor.memory.last_thief() {
+                Some(thief) if self.target == Target::SpreadBack && thief != actor.me => {
                     Offer::Back(thief)
                 }
                 _ => Offer::Skip,
             };
         }
-        let target = self.target.choose(seeker.me, view, random);
+        let target = self.target.choose(actor.me, view, random);
         target.map_or(Offer::NoTarget, Offer::To)
     }
 }
@@ -295,7 +292,7 @@ impl TextForm for Sharing {
         let mut theta =
             |key| reader.value(key, Theta::ZERO, Theta::WANTED, |found| found.parse().ok());
         let (theta_s, theta_r) = (theta("theta_s")?, theta("theta_r")?);
-        let target = reader.choice("target", Target::Random, &Target::NAMED)?;
+        let target = reader.choice("target", Target::default(), &Target::NAMED)?;
         let target = target.read_probes(reader)?;
         Ok(Sharing {
             heuristic,
@@ -309,7 +306,7 @@ impl TextForm for Sharing {
         self.heuristic.write(writer)?;
         writer.pair("theta_s", self.theta_s, Theta::ZERO)?;
         writer.pair("theta_r", self.theta_r, Theta::ZERO)?;
-        writer.pair("target", self.target.name(), "random")?;
+        writer.pair("target", self.target.name(), Target::default().name())?;
         self.target.write_probes(writer)
     }
 }
@@ -326,8 +323,8 @@ mod tests {
 
     const DRAWS: usize = 50_000;
 
-    fn seeker(last_thief: Option<usize>) -> Seeker {
-        Seeker {
+    fn actor(last_thief: Option<usize>) -> Actor {
+        Actor {
             me: 0,
             memory: Memory::new(last_thief, None),
         }
@@ -337,7 +334,7 @@ mod tests {
         let sharing: Sharing = policy.parse().unwrap();
         let mut random = Random::new(12, 0);
         (0..DRAWS)
-            .map(|_| sharing.offer(seeker(thief), view, &mut random))
+            .map(|_| sharing.offer(actor(thief), view, &mut random))
             .collect()
     }
 
@@ -370,8 +367,8 @@ mod tests {
         ));
         let others = count(&made, |offer| matches!(offer, Offer::To(_)));
         assert!(fits(others, DRAWS, 0.7));
-        let robbed_by_nobody = offers(policy, None, &Blind(5));
-        let skipped = count(&robbed_by_nobody, |offer| offer == Offer::Skip);
+        let never_stolen_from = offers(policy, None, &Blind(5));
+        let skipped = count(&never_stolen_from, |offer| offer == Offer::Skip);
         assert!(fits(skipped, DRAWS, 0.3));
     }
 
@@ -444,7 +441,7 @@ mod tests {
                 target,
                 ..Sharing::default()
             };
-            let offer = sharing.offer(seeker(None), &Blind(1), &mut random);
+            let offer = sharing.offer(actor(None), &Blind(1), &mut random);
             assert_eq!(offer, Offer::NoTarget);
             assert_eq!(offer.outcome(false), Spread::Failure);
         }

@@ -15,6 +15,7 @@
 //! printed.
 
 use std::fmt;
+use std::mem::discriminant;
 
 /// Error for a text that is not a policy.
 ///
@@ -71,29 +72,26 @@ impl fmt::Display for ParseError {
                 possible,
             } => {
                 match found.as_str() {
-                    "" => write!(f, "`{text}` names no {what}")?,
-                    _ => write!(f, "`{found}` in `{text}` is no {what}")?,
+                    "" => write!(f, "`{text}` does not name a {what}")?,
+                    _ => write!(f, "`{found}` in `{text}` is not a known {what}")?,
                 }
-                write!(f, ": possible are {}", possible.join(", "))
+                write!(f, ": use one of {}", possible.join(", "))
             }
             ParseError::Value {
                 text,
                 key,
                 found,
                 wanted,
-            } => write!(
-                f,
-                "`{key}={found}` in `{text}` is not possible: give {wanted}"
-            ),
+            } => write!(f, "`{key}={found}` in `{text}` is not valid: give {wanted}"),
             ParseError::Surplus {
                 text,
                 found,
                 possible,
             } => {
-                write!(f, "`{found}` in `{text}` means nothing here: ")?;
+                write!(f, "`{found}` in `{text}` is not recognized: leave it out")?;
                 match possible.as_slice() {
-                    [] => write!(f, "leave it out"),
-                    keys => write!(f, "possible are {}", keys.join("=.., ") + "=.."),
+                    [] => Ok(()),
+                    keys => write!(f, " or use {}", keys.join("=.., ") + "=.."),
                 }
             }
         }
@@ -448,8 +446,12 @@ macro_rules! text_form {
 
 pub(crate) use text_form;
 
-/// Returns the name of `thing` in a table of names.
-pub(crate) fn name_of<T: PartialEq>(named: &[(&'static str, T)], thing: &T) -> &'static str {
-    let entry = named.iter().find(|(_, other)| other == thing);
-    entry.map_or("?", |&(name, _)| name)
+/// Returns the name of a value's variant, and the variant's default value. `named` has an entry
+/// for each variant.
+pub(crate) fn entry_of<T: Copy>(named: &[(&'static str, T)], value: &T) -> (&'static str, T) {
+    let variant = discriminant(value);
+    let entry = named
+        .iter()
+        .find(|(_, other)| discriminant(other) == variant);
+    *entry.expect("the table has every variant")
 }

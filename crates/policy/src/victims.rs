@@ -15,11 +15,11 @@
 
 use std::fmt;
 
-use crate::balancer::{Balancer, Outcome, Seeker};
+use crate::balancer::{Actor, Balancer, Outcome};
 use crate::order::ring;
 use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
+use crate::text::{ParseError, Reader, TextForm, Writer, entry_of, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// How a thief chooses whom to steal from.
@@ -99,8 +99,11 @@ impl Victims {
     /// many (Mitzenmacher, "The power of two choices in randomized load balancing").
     pub const LONGEST: Victims = Victims::Longest {
         theta: Theta::HALF,
-        probes: 2,
+        probes: Victims::PROBES,
     };
+
+    /// The default number of victims that are compared.
+    const PROBES: u32 = 2;
 
     /// One value of each variant.
     pub const ALL: [Victims; 6] = [
@@ -162,24 +165,24 @@ impl Victims {
     /// Returns the victim to try; `None` to make no attempt, or if there is no other processor.
     ///
     /// ```
-    /// use locksley_policy::{Memory, Random, Seeker, Theta, Victims};
+    /// use locksley_policy::{Memory, Random, Actor, Theta, Victims};
     ///
     /// let loads: &[u32] = &[0, 4, 9, 2];
-    /// let seeker = Seeker { me: 0, memory: Memory::new(Some(3), None) };
+    /// let actor = Actor { me: 0, memory: Memory::new(Some(3), None) };
     /// let mut random = Random::new(1, 0);
     /// let always = Theta::new(0.999_999).unwrap();
     /// let back = Victims::StealBack { theta: always };
-    /// assert_eq!(back.choose(seeker, loads, &mut random), Some(3));
+    /// assert_eq!(back.choose(actor, loads, &mut random), Some(3));
     /// let longest = Victims::Longest { theta: always, probes: 3 };
-    /// assert_eq!(longest.choose(seeker, loads, &mut random), Some(2));
+    /// assert_eq!(longest.choose(actor, loads, &mut random), Some(2));
     /// ```
     #[inline]
-    pub fn choose<V, S>(&self, seeker: Seeker, view: &V, random: &mut S) -> Option<usize>
+    pub fn choose<V, S>(&self, actor: Actor, view: &V, random: &mut S) -> Option<usize>
     where
         V: View + ?Sized,
         S: Source,
     {
-        let (me, count) = (seeker.me, view.count());
+        let (me, count) = (actor.me, view.count());
         let theta = self.theta().get();
         let choice = if theta > 0.0 { random.unit() } else { 1.0 };
         if choice >= theta {
@@ -188,8 +191,8 @@ impl Victims {
         let biased = match *self {
             Victims::Skip { .. } => return None,
             Victims::Uniform => None,
-            Victims::StealBack { .. } => seeker.memory.last_thief(),
-            Victims::Sticky { .. } => seeker.memory.last_victim(),
+            Victims::StealBack { .. } => actor.memory.last_thief(),
+            Victims::Sticky { .. } => actor.memory.last_victim(),
             Victims::Nearest { .. } => near(me, choice, theta, view, random),
             Victims::Longest { probes, .. } => longest(me, probes, view, random),
         };
@@ -232,11 +235,11 @@ where
 impl Balancer for Victims {
     fn choose(
         &mut self,
-        seeker: Seeker,
+        actor: Actor,
         view: &dyn View,
         mut random: &mut dyn Source,
     ) -> Option<usize> {
-        Victims::choose(self, seeker, view, &mut random)
+        Victims::choose(self, actor, view, &mut random)
     }
 
     fn tried(&mut self, _: usize, _: Outcome) {}
@@ -244,7 +247,7 @@ impl Balancer for Victims {
 
 impl TextForm for Victims {
     fn read(reader: &mut Reader<'_>) -> Result<Victims, ParseError> {
-        let mut victims = reader.word("choice of victims", &Victims::NAMED)?;
+        let mut victims = reader.word("victim policy", &Victims::NAMED)?;
         if victims != Victims::Uniform {
             let theta = reader.value("theta_r", victims.theta(), Theta::WANTED, |found| {
                 found.parse().ok()
@@ -258,15 +261,11 @@ impl TextForm for Victims {
     }
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
-        let kind = std::mem::discriminant(self);
-        for (name, usual) in Victims::NAMED {
-            if std::mem::discriminant(&usual) == kind {
-                writer.word(name)?;
-                writer.pair("theta_r", self.theta(), usual.theta())?;
-            }
-        }
+        let (name, usual) = entry_of(&Victims::NAMED, self);
+        writer.word(name)?;
+        writer.pair("theta_r", self.theta(), usual.theta())?;
         match *self {
-            Victims::Longest { probes, .. } => writer.pair("probes", probes, 2),
+            Victims::Longest { probes, .. } => writer.pair("probes", probes, Victims::PROBES),
             _ => Ok(()),
         }
     }

@@ -142,14 +142,14 @@ pub(crate) fn probe<S: Source + ?Sized>(
 /// Needs no memory per processor, so it suits a million of them.
 ///
 /// ```text
-///   Nest::new([2, 8]):   | 0 1 | 2 3 | 4 5 | 6 7 || 8 9 | ...
+///   NestedGroups::new([2, 8]):   | 0 1 | 2 3 | 4 5 | 6 7 || 8 9 | ...
 ///                          ring 0 of 0 is {1}, its ring 1 is {2..=7}, the rest is far
 /// ```
 ///
 /// ```
-/// use locksley_policy::{Nest, Random};
+/// use locksley_policy::{NestedGroups, Random};
 ///
-/// let nest = Nest::new(&[2, 8]);
+/// let nest = NestedGroups::new(&[2, 8]);
 /// let mut random = Random::new(1, 0);
 /// assert_eq!(nest.rings(), 2);
 /// assert_eq!(nest.neighbour(5, 0, 100, &mut random), Some(4));
@@ -160,23 +160,23 @@ pub(crate) fn probe<S: Source + ?Sized>(
 /// assert_eq!(nest.distance(5, 8), 2);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Nest {
-    sizes: [u32; Nest::MOST],
+pub struct NestedGroups {
+    sizes: [u32; NestedGroups::MOST],
     rings: u8,
 }
 
-impl Nest {
+impl NestedGroups {
     /// The largest number of levels.
     pub const MOST: usize = 6;
 
     /// Creates groups of these sizes, the smallest first. A size that is not a proper multiple of
     /// the previous one is left out, so that each group is part of a group of the next size; sizes
-    /// beyond [`MOST`](Nest::MOST) are left out too.
-    pub fn new(sizes: &[u32]) -> Nest {
-        let mut nest = Nest::default();
+    /// beyond [`MOST`](NestedGroups::MOST) are left out too.
+    pub fn new(sizes: &[u32]) -> NestedGroups {
+        let mut nest = NestedGroups::default();
         let mut last = 1;
         for &size in sizes {
-            if size > last && size % last == 0 && nest.rings() < Nest::MOST {
+            if size > last && size % last == 0 && nest.rings() < NestedGroups::MOST {
                 nest.sizes[nest.rings()] = size;
                 nest.rings += 1;
                 last = size;
@@ -190,8 +190,8 @@ impl Nest {
         usize::from(self.rings)
     }
 
-    /// Returns the ring around `me` in which `processor` lies; [`rings`](Nest::rings) if it is
-    /// outside of all of them.
+    /// Returns the ring around `me` in which `processor` lies; [`rings`](NestedGroups::rings) if it
+    /// is outside of all of them.
     pub fn distance(&self, me: usize, processor: usize) -> usize {
         let sizes = &self.sizes[..self.rings()];
         let shared = |&size: &u32| me / size as usize == processor / size as usize;
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn rings_of_a_nest_are_what_they_say() {
-        let nest = Nest::new(&[2, 8, 12, 24, 48, 96, 192, 384]);
+        let nest = NestedGroups::new(&[2, 8, 12, 24, 48, 96, 192, 384]);
         assert_eq!(
             nest.rings(),
             6,
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_ring_has_no_preference() {
-        let nest = Nest::new(&[2, 6]);
+        let nest = NestedGroups::new(&[2, 6]);
         let mut random = Random::new(11, 0);
         let mut counts = [0; 6];
         for _ in 0..20_000 {

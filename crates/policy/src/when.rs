@@ -28,10 +28,10 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 /// | `factor:factor=2` | when the load has grown or shrunk by the factor since the last attempt | Berenbrink, Friedetzky, Goldberg |
 ///
 /// ```
-/// use locksley_policy::{Random, Since, When};
+/// use locksley_policy::{Random, LastLoad, When};
 ///
 /// let when: When = "factor".parse().unwrap();
-/// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+/// let (mut since, mut random) = (LastLoad::default(), Random::new(1, 0));
 /// let loads = [4, 5, 7, 8, 9, 5, 4, 3, 2];
 /// let asked = loads.map(|load| when.should_balance(&mut since, load, &mut random));
 /// assert_eq!(asked, [true, false, false, true, false, false, true, false, true]);
@@ -57,15 +57,15 @@ pub enum When {
 /// The load of a processor at its last attempt to balance.
 ///
 /// ```
-/// use locksley_policy::{Random, Since, When};
+/// use locksley_policy::{Random, LastLoad, When};
 ///
-/// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+/// let (mut since, mut random) = (LastLoad::default(), Random::new(1, 0));
 /// assert!(When::FACTOR.should_balance(&mut since, 8, &mut random));
 /// assert!(!When::FACTOR.should_balance(&mut since, 15, &mut random));
 /// assert!(When::FACTOR.should_balance(&mut since, 16, &mut random));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Since(u32);
+pub struct LastLoad(u32);
 
 impl When {
     /// [`When::Probabilistic`] with the largest mu.
@@ -88,7 +88,7 @@ impl When {
     /// Returns `true` if a processor with this load tries to balance, and then notes the load in
     /// `since`.
     #[inline]
-    pub fn should_balance<S>(&self, since: &mut Since, load: usize, random: &mut S) -> bool
+    pub fn should_balance<S>(&self, since: &mut LastLoad, load: usize, random: &mut S) -> bool
     where
         S: Source + ?Sized,
     {
@@ -117,7 +117,7 @@ impl When {
 
 impl TextForm for When {
     fn read(reader: &mut Reader<'_>) -> Result<When, ParseError> {
-        Ok(match reader.word("time to balance", &When::NAMED)? {
+        Ok(match reader.word("balancing rule", &When::NAMED)? {
             When::Empty => When::Empty,
             When::Probabilistic { mu } => When::Probabilistic {
                 mu: reader.value("mu", mu, Mu::WANTED, |found| found.parse().ok())?,
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn who_has_nothing_always_tries() {
         for when in When::ALL {
-            let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+            let (mut since, mut random) = (LastLoad::default(), Random::new(1, 0));
             for _ in 0..100 {
                 assert!(when.should_balance(&mut since, 0, &mut random), "{when}");
             }
@@ -166,7 +166,7 @@ mod tests {
     fn on_empty_no_other_tries() {
         let mut random = Random::new(1, 0);
         for load in 1..100 {
-            assert!(!When::Empty.should_balance(&mut Since::default(), load, &mut random));
+            assert!(!When::Empty.should_balance(&mut LastLoad::default(), load, &mut random));
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
             };
             for load in [1, 2, 3, 10, 1000] {
                 let tried = (0..50_000)
-                    .filter(|_| when.should_balance(&mut Since::default(), load, &mut random))
+                    .filter(|_| when.should_balance(&mut LastLoad::default(), load, &mut random))
                     .count();
                 assert!(
                     fits(tried, 50_000, mu / load as f64),
@@ -193,7 +193,7 @@ mod tests {
     /// k pushes from empty try once per power of the factor, and so do k pops.
     #[test]
     fn a_factor_is_tried_logarithmically_often() {
-        let (mut since, mut random) = (Since::default(), Random::new(3, 0));
+        let (mut since, mut random) = (LastLoad::default(), Random::new(3, 0));
         let mut tried = |load: usize| When::FACTOR.should_balance(&mut since, load, &mut random);
         let up: Vec<usize> = (1..=1000).filter(|&load| tried(load)).collect();
         assert_eq!(up, [2, 4, 8, 16, 32, 64, 128, 256, 512]);
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn little_is_remembered() {
-        assert_eq!(size_of::<Since>(), 4);
+        assert_eq!(size_of::<LastLoad>(), 4);
         assert!(size_of::<When>() <= 16);
     }
 }

@@ -1,11 +1,11 @@
 //! Tests of what "Work Dealing" proves about its oracles.
 
-use locksley_policy::{Dealer, Dealing, Oracle, Random, Source};
+use locksley_policy::{DealRule, Dealer, Dealing, Random, Source};
 use proptest::prelude::*;
 
-fn dealer(oracle: Oracle, me: usize, count: usize) -> Dealer {
+fn dealer(rule: DealRule, me: usize, count: usize) -> Dealer {
     let dealing = Dealing {
-        oracle,
+        rule,
         ..Dealing::default()
     };
     dealing.dealer(me, count)
@@ -43,7 +43,7 @@ fn hit_ratio(l: u32, popularity: &[f64; 16]) -> f64 {
         found.unwrap_or(15)
     });
     let (_, hits) = deal(
-        &mut dealer(Oracle::Locality { l }, 0, 16),
+        &mut dealer(DealRule::Locality { l }, 0, 16),
         16,
         items.take(ITEMS),
     );
@@ -57,7 +57,7 @@ fn simple_deals_evenly() {
     let mut random = Random::new(3, 3);
     for count in [1, 2, 5, 16] {
         let mut dealers: Vec<Dealer> = (0..count)
-            .map(|me| dealer(Oracle::Simple, me, count))
+            .map(|me| dealer(DealRule::Simple, me, count))
             .collect();
         let mut dealt = vec![0_usize; count];
         for _ in 0..10_000 {
@@ -102,7 +102,7 @@ fn a_favourite_gets_l_times_its_share() {
 #[test]
 fn adaptive_avoids_who_does_not_consume() {
     let count = 8;
-    let mut adaptive = dealer(Oracle::ADAPTIVE, 0, count);
+    let mut adaptive = dealer(DealRule::ADAPTIVE, 0, count);
     let mut random = Random::new(8, 8);
     let mut pending = vec![0_usize; count];
     for _ in 0..80_000 {
@@ -120,7 +120,7 @@ fn adaptive_avoids_who_does_not_consume() {
 
 #[test]
 fn adaptive_follows_affinity_in_a_tie() {
-    let mut adaptive = dealer(Oracle::ADAPTIVE, 0, 8);
+    let mut adaptive = dealer(DealRule::ADAPTIVE, 0, 8);
     let mut random = Random::new(9, 9);
     for wanted in (0..8).cycle().take(100) {
         assert_eq!(adaptive.deal(Some(wanted), |_| 7, &mut random), wanted);
@@ -135,7 +135,7 @@ fn adaptive_follows_affinity_in_a_tie() {
 fn adaptive_looks_at_as_many_as_it_is_told() {
     let count = 5;
     for samples in 1..=5 {
-        let mut adaptive = dealer(Oracle::Adaptive { samples }, 0, count);
+        let mut adaptive = dealer(DealRule::Adaptive { samples }, 0, count);
         let mut random = Random::new(4, 4);
         for _ in 0..200 {
             let mut looked = Vec::new();
@@ -153,7 +153,7 @@ fn adaptive_looks_at_as_many_as_it_is_told() {
         }
     }
     // Of two samples, the one with less pending.
-    let mut adaptive = dealer(Oracle::ADAPTIVE, 0, count);
+    let mut adaptive = dealer(DealRule::ADAPTIVE, 0, count);
     let mut random = Random::new(5, 5);
     for _ in 0..200 {
         let mut looked = Vec::new();
@@ -172,7 +172,7 @@ fn adaptive_looks_at_as_many_as_it_is_told() {
 /// A process with nothing pending cannot be beaten: the search ends there.
 #[test]
 fn adaptive_stops_at_an_idle_process() {
-    let mut adaptive = dealer(Oracle::Adaptive { samples: 5 }, 0, 5);
+    let mut adaptive = dealer(DealRule::Adaptive { samples: 5 }, 0, 5);
     let mut random = Random::new(6, 6);
     for _ in 0..200 {
         let mut looked = Vec::new();
@@ -191,8 +191,8 @@ fn adaptive_stops_at_an_idle_process() {
 #[test]
 fn affinity_to_no_worker_is_none() {
     let mut random = Random::new(1, 0);
-    for oracle in Oracle::ALL {
-        let mut dealer = dealer(oracle, 1, 3);
+    for rule in DealRule::ALL {
+        let mut dealer = dealer(rule, 1, 3);
         for _ in 0..100 {
             assert!(dealer.deal(Some(99), |_| 0, &mut random) < 3);
         }
@@ -209,7 +209,7 @@ fn no_buffer_starves() {
     for _ in 0..5 * Dealing::BATCH {
         let at = collector.at();
         looked[at] += 1;
-        collector.looked(at == 4, &dealing, 5);
+        collector.advance(at == 4, &dealing, 5);
     }
     assert!(looked.iter().all(|&times| times > 0), "{looked:?}");
     // A batch of 0, as in the paper: a buffer is drained to its end.
@@ -219,7 +219,7 @@ fn no_buffer_starves() {
     };
     let mut collector = to_the_end.collector(2);
     for _ in 0..1000 {
-        collector.looked(true, &to_the_end, 5);
+        collector.advance(true, &to_the_end, 5);
         assert_eq!(collector.at(), 2);
     }
 }
@@ -231,7 +231,7 @@ proptest! {
         l in 2_u32..6,
         items in prop::collection::vec(0_usize..7, 1..2000),
     ) {
-        let mut dealer = dealer(Oracle::Locality { l }, 3, 7);
+        let mut dealer = dealer(DealRule::Locality { l }, 3, 7);
         let mut random = Random::new(1, 1);
         let mut dealt = [0_u64; 7];
         for (number, &affinity) in items.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use locksley_policy::rank::Protocol;
 use locksley_policy::{
-    Amount, DealMode, Dealing, Factor, Flexible, Heuristic, Lifelines, MOST_PROBES, Mu, Oracle,
+    Amount, DealMode, DealRule, Dealing, Factor, Flexible, Heuristic, Lifelines, MOST_PROBES, Mu,
     ParseError, Sharing, StealHalf, Target, Theta, Tuning, Update, Victims, When,
 };
 use proptest::prelude::*;
@@ -73,11 +73,11 @@ fn sharings() -> impl Strategy<Value = Sharing> {
     )
 }
 
-fn oracles() -> impl Strategy<Value = Oracle> {
+fn oracles() -> impl Strategy<Value = DealRule> {
     prop_oneof![
-        Just(Oracle::Simple),
-        (2..u32::MAX).prop_map(|l| Oracle::Locality { l }),
-        (1..=MOST_PROBES).prop_map(|samples| Oracle::Adaptive { samples }),
+        Just(DealRule::Simple),
+        (2..u32::MAX).prop_map(|l| DealRule::Locality { l }),
+        (1..=MOST_PROBES).prop_map(|samples| DealRule::Adaptive { samples }),
     ]
 }
 
@@ -117,7 +117,7 @@ proptest! {
         amount in prop::sample::select(Amount::ALL.to_vec()),
         heuristic in heuristics(),
         sharing in sharings(),
-        oracle in oracles(),
+        rule in oracles(),
         batch in any::<u32>(),
         patience in 1..u32::MAX,
     ) {
@@ -128,9 +128,9 @@ proptest! {
         same(StealHalf { when, amount })?;
         same(heuristic)?;
         same(sharing)?;
-        same(oracle)?;
+        same(rule)?;
         for mode in [DealMode::Hybrid, DealMode::DEDICATED, DealMode::Dedicated { lists: 9 }] {
-            same(Dealing { oracle, batch, mode })?;
+            same(Dealing { rule, batch, mode })?;
         }
         same(Tuning { patience })?;
         let lifelines = Lifelines { w: batch / 2, base: patience.max(2) };
@@ -151,6 +151,32 @@ proptest! {
             let text = format!("sending:{target},floor=3").replacen(":l_p", ",l_p", 1);
             same(text.parse::<Protocol>().unwrap())?;
         }
+    }
+
+    /// A protocol with parameters that have no effect prints the one that ranks follow.
+    #[test]
+    fn every_protocol_prints_what_ranks_follow(
+        victims in victims(),
+        amount in prop::sample::select(Amount::ALL.to_vec()),
+        sending in prop::option::of(targets()),
+        lifelines in prop::option::of((any::<u32>(), 2..u32::MAX)),
+        (floor, batch) in any::<(usize, usize)>(),
+        times in prop::array::uniform4(prop_oneof![Just(0), any::<u64>()]),
+    ) {
+        let [least, most, beat, patience] = times;
+        let protocol = Protocol {
+            victims,
+            amount,
+            floor,
+            batch,
+            lifelines: lifelines.map(|(w, base)| Lifelines { w, base }),
+            sending,
+            backoff: (least, most),
+            beat,
+            patience,
+        };
+        prop_assert_eq!(protocol.to_string(), protocol.normalized().to_string());
+        same(protocol.normalized())?;
     }
 
     #[test]
@@ -216,12 +242,12 @@ fn the_wrong_strategy_is_an_error() {
     let error = "stealing:greedy".parse::<Sharing>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`stealing` in `stealing:greedy` is no policy: possible are sharing"
+        "`stealing` in `stealing:greedy` is not a known policy: use one of sharing"
     );
     let error = "sharing:greedy,steal-back".parse::<Sharing>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`steal-back` in `sharing:greedy,steal-back` means nothing here: possible are theta_s=.., \
-         theta_r=.., target=.."
+        "`steal-back` in `sharing:greedy,steal-back` is not recognized: leave it out or use \
+         theta_s=.., theta_r=.., target=.."
     );
 }

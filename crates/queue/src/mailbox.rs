@@ -112,7 +112,7 @@ struct Shared<T> {
     /// The next position to claim. Written by senders.
     tail: CachePadded<AtomicU64>,
     slots: Box<[Slot<T>]>,
-    ring: Ring,
+    ring: Positions,
 }
 
 // SAFETY: a cell has one user at any time (see the field), and items are only moved in and out.
@@ -134,14 +134,14 @@ impl<T> Drop for Shared<T> {
 /// Arithmetic of positions: `lap | 0 | index`, so that a ring can have any capacity, and the stamp
 /// of a position differs from that of the next lap even if the capacity is 1.
 #[derive(Clone, Copy, Debug)]
-struct Ring {
+struct Positions {
     last: u64,
     full: u64,
 }
 
-impl Ring {
-    fn new(capacity: usize) -> Ring {
-        Ring {
+impl Positions {
+    fn new(capacity: usize) -> Positions {
+        Positions {
             last: capacity as u64 - 1,
             full: (capacity as u64).next_power_of_two(),
         }
@@ -196,7 +196,7 @@ pub fn bounded<T: Word>(capacity: usize) -> (Sender<T>, Mailbox<T>) {
 #[doc(hidden)]
 pub fn starting_at<T: Word>(capacity: usize, start: u64) -> (Sender<T>, Mailbox<T>) {
     let capacity = capacity.clamp(1, 1 << 31);
-    let ring = Ring::new(capacity);
+    let ring = Positions::new(capacity);
     let head = start.wrapping_mul(2 * ring.full);
     let slot = |index: usize| Slot {
         stamp: AtomicU64::new(head + index as u64),

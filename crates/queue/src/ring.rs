@@ -169,6 +169,8 @@ pub(crate) struct View {
 // SAFETY: a view is a cached pointer into a ring, which is `Send` and `Sync`; that the ring
 // outlives it is the obligation of `View::slot`'s caller.
 unsafe impl Send for View {}
+// SAFETY: as above; a shared view is only read.
+unsafe impl Sync for View {}
 
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,9 +181,13 @@ impl fmt::Debug for View {
 }
 
 impl View {
-    fn of(address: NonNull<Circle>) -> View {
-        // SAFETY: the caller has just allocated the circle or found it to be the current one, and
-        // only the owner, which is running this, frees circles.
+    /// Returns a view of a circle.
+    ///
+    /// # Safety
+    ///
+    /// The circle has not been freed.
+    unsafe fn of(address: NonNull<Circle>) -> View {
+        // SAFETY: the caller guarantees that the circle is alive.
         let circle = unsafe { address.as_ref() };
         View {
             circle: address,
@@ -246,7 +252,8 @@ impl Ring {
             retired: UnsafeCell::new(Vec::new()),
             visitors: CachePadded::new(AtomicUsize::new(0)),
         };
-        (ring, View::of(circle))
+        // SAFETY: the circle was just allocated.
+        (ring, unsafe { View::of(circle) })
     }
 
     /// Doubles the circle, which holds the items from `top` to `bottom`.
@@ -282,6 +289,12 @@ impl Ring {
         unsafe { self.shrink(view, at) }
     }
 
+    /// Halves the circle of an empty deque with both ends at `at`, unless retired circles are left.
+    /// Returns `true` if the circle was replaced.
+    ///
+    /// # Safety
+    ///
+    /// As for [`found_empty`](Ring::found_empty).
     #[cold]
     unsafe fn shrink(&self, view: &mut View, at: Index) -> bool {
         // SAFETY: the caller is the owner.
@@ -294,9 +307,16 @@ impl Ring {
         true
     }
 
+    /// Makes a new circle of `capacity` slots the current one, with copies of the words from `top`
+    /// to `bottom`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`grow`](Ring::grow); and the range fits in both circles.
     unsafe fn replace(&self, view: &mut View, capacity: usize, top: Index, bottom: Index) {
         let circle = Circle::allocate(capacity);
-        let fresh = View::of(circle);
+        // SAFETY: the circle was just allocated.
+        let fresh = unsafe { View::of(circle) };
         let mut index = top;
         while index != bottom {
             // SAFETY: both views are of living circles of this ring.

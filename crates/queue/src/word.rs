@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// # Safety
 ///
 /// `from_word(into_word(x))` must return `x`, in the same type with the same lifetimes, and
-/// neither function may panic: a queue calls them while its indices are half updated.
+/// neither function may panic: a queue calls them while its indices are half updated. If the type
+/// is `Copy`, a word owns nothing, and may be turned back any number of times.
 pub unsafe trait Word: Sized {
     /// Turns the item into a word. The word owns what the item owned.
     fn into_word(self) -> *mut ();
@@ -35,7 +36,7 @@ pub unsafe trait Word: Sized {
     /// # Safety
     ///
     /// `word` comes from [`into_word`](Word::into_word) of the same type, and each such word is
-    /// turned back at most once.
+    /// turned back at most once, unless the type is `Copy`.
     unsafe fn from_word(word: *mut ()) -> Self;
 }
 

@@ -14,7 +14,7 @@ fn cost(work: impl FnOnce()) -> Counts {
 
 /// Pushes and pops at every depth up to 1000, far beyond the first circle, and then empties the
 /// deque.
-fn mountain(deque: &mut impl Owner<Item = usize>) {
+fn climb_and_descend(deque: &mut impl Owner<Item = usize>) {
     for depth in 0..1000 {
         deque.push(depth).unwrap();
         deque.push(usize::MAX).unwrap();
@@ -28,13 +28,13 @@ fn mountain(deque: &mut impl Owner<Item = usize>) {
 #[test]
 fn semi_private_owner_issues_no_fence_and_no_cas() {
     let mut deque = semi_private::Deque::with_capacity(1024);
-    assert_eq!(cost(|| mountain(&mut deque)), Counts::default());
+    assert_eq!(cost(|| climb_and_descend(&mut deque)), Counts::default());
 }
 
 #[test]
 fn semi_private_growth_costs_a_fence_a_doubling() {
     let mut deque = semi_private::Deque::new();
-    let spent = cost(|| mountain(&mut deque));
+    let spent = cost(|| climb_and_descend(&mut deque));
     assert_eq!(deque.capacity(), 1023, "one slot stays empty");
     assert_eq!(spent.rmws, 0);
     assert_eq!(
@@ -49,7 +49,7 @@ fn split_owner_issues_no_fence_and_no_cas() {
         return; // No membarrier here: see below.
     }
     let mut deque = split::Deque::with_capacity(1024);
-    assert_eq!(cost(|| mountain(&mut deque)), Counts::default());
+    assert_eq!(cost(|| climb_and_descend(&mut deque)), Counts::default());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn split_owner_pays_a_fence_a_pop_where_there_is_no_membarrier() {
         return;
     }
     let mut deque = split::Deque::with_capacity(1024);
-    let spent = cost(|| mountain(&mut deque));
+    let spent = cost(|| climb_and_descend(&mut deque));
     assert_eq!((spent.fences, spent.rmws), (2000, 0));
 }
 
@@ -104,7 +104,7 @@ fn split_thief_pays_a_membarrier_to_force_and_none_to_steal() {
 #[test]
 fn chase_lev_owner_pays_a_fence_a_pop_and_a_cas_for_the_last() {
     let mut deque = chase_lev::Deque::with_capacity(1024);
-    let spent = cost(|| mountain(&mut deque));
+    let spent = cost(|| climb_and_descend(&mut deque));
     assert_eq!(spent.rmws, 1, "the last item");
     assert_eq!(spent.fences, 1999, "every pop but the last");
 }

@@ -2,6 +2,9 @@
 
 #![cfg(not(loom))]
 
+#[path = "battery/rng.rs"]
+mod rng;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,37 +12,28 @@ use std::thread;
 use locksley_queue::counts::{self, Counts};
 use locksley_queue::pcb::{self, Process};
 use locksley_queue::{Consumer, Producer};
+use rng::Rng;
 
 /// Returns the bound of Theorem 2, with the dummies, if at most `live` items hold a value.
 fn bound(n: usize, g: usize, live: usize) -> usize {
     live + (2 * n + 1) * g + n * n
 }
 
-/// A small generator of random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 #[test]
 fn memory_under_random_dealing() {
-    let mut random = Random(0x5eed);
+    let mut random = Rng::new(0x5eed);
     for n in [1, 2, 3, 5, 9] {
         for g in [1, 2, 7, 64] {
             let mut team: Vec<Process<usize>> = pcb::matrix(n, g);
             let (mut live, mut most) = (0_usize, 0);
             for step in 0..20_000 {
                 // The probability changes over time, so that the matrix fills and empties.
-                let produce = random.below(100) < 30 + 40 * (step / 2_000 % 2);
-                let process = random.below(n);
+                let produce = random.below(100) < 30 + 40 * (step as u64 / 2_000 % 2);
+                let process = random.below(n as u64) as usize;
                 if produce {
-                    team[process].produce(random.below(n), step).unwrap();
+                    team[process]
+                        .produce(random.below(n as u64) as usize, step)
+                        .unwrap();
                     live += 1;
                 } else if team[process].consume().is_some() {
                     live -= 1;
@@ -108,11 +102,13 @@ fn memory_with_threads() {
         .map(|mut process| {
             let live = live.clone();
             thread::spawn(move || {
-                let mut random = Random(process.id() as u64 + 1);
+                let mut random = Rng::new(process.id() as u64 + 1);
                 let mut taken = 0_usize;
                 for step in 0..items {
                     if live.fetch_add(1, Ordering::Relaxed) < LIVE {
-                        process.produce(random.below(n), step).unwrap();
+                        process
+                            .produce(random.below(n as u64) as usize, step)
+                            .unwrap();
                     } else {
                         live.fetch_sub(1, Ordering::Relaxed);
                     }

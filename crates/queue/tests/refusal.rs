@@ -52,7 +52,7 @@ fn without_membarrier<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
 
 /// Steals until `closed`, and forces or requests an exposure if all work is private. Returns the
 /// sum of the stolen items and the number of refusals.
-fn rob(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
+fn steal_until_closed(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
     let (mut sum, mut refusals) = (0, 0);
     loop {
         let last = closed.load(Ordering::Acquire);
@@ -141,7 +141,7 @@ fn thieves_that_are_refused_ask() {
             let thief = deque.thief();
             scope.spawn(move || {
                 let filtered = refused && forbid_membarrier();
-                let (sum, refusals) = rob(&thief, closed);
+                let (sum, refusals) = steal_until_closed(&thief, closed);
                 assert!(filtered || refusals == 0 || !ready);
                 stolen.fetch_add(sum, Ordering::AcqRel);
             });

@@ -15,7 +15,8 @@ fn rmws(f: impl FnOnce()) -> u64 {
     (counts::of_this_thread() - before).rmws
 }
 
-fn owner_alone() {
+#[test]
+fn theorem_4_3_owner_alone() {
     for k in 1..=1024_u64 {
         let mut deque = Deque::starting_at(1024, k << 13);
         let log = u64::from(k.ilog2());
@@ -28,11 +29,6 @@ fn owner_alone() {
         assert_eq!(pops, log + 2, "{k} pops");
         assert_eq!(rmws(|| assert_eq!(deque.pop(), None)), 0);
     }
-}
-
-#[test]
-fn theorem_4_3_owner_alone() {
-    owner_alone();
 }
 
 fn eighth(seen: Inspection) {
@@ -151,7 +147,8 @@ proptest! {
 }
 
 /// Thieves alone empty a deque whose owner does nothing, and each finds at least an eighth.
-fn thieves_alone() {
+#[test]
+fn theorem_3_10_thieves_alone() {
     for len in 0..200_u64 {
         let mut deque = Deque::starting_at(256, 65_500);
         (0..len).for_each(|i| deque.push(i).unwrap());
@@ -169,13 +166,9 @@ fn thieves_alone() {
     }
 }
 
-#[test]
-fn theorem_3_10_thieves_alone() {
-    thieves_alone();
-}
-
 /// The owner needs O(log k + m) compare-and-swaps with m thefts in between.
-fn with_thefts() {
+#[test]
+fn theorem_4_3_with_thefts() {
     for (k, every) in [(500_u64, 7_u64), (1000, 50), (1000, 3)] {
         let mut deque = Deque::starting_at(1024, 0);
         let (mut stolen, mut cas) = (0, 0);
@@ -190,9 +183,4 @@ fn with_thefts() {
         assert!(cas <= bound, "{cas} for {k} pushes and {stolen} thefts");
         assert_eq!(stolen + deque.len() as u64, k);
     }
-}
-
-#[test]
-fn theorem_4_3_with_thefts() {
-    with_thefts();
 }

@@ -1,6 +1,6 @@
 //! Formats in addition to those of `locksley_figures`: ticks, counts, sentences, markup.
 
-pub(crate) use locksley_figures::{Unit, number, plural, range, seconds, times};
+pub(crate) use locksley_figures::{Unit, number, plural, range, ratio, seconds};
 
 /// Formats the label of a tick, with no more digits than necessary.
 pub(crate) fn tick(value: f64) -> String {

@@ -16,9 +16,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use locksley::{Pool, Recording};
+use locksley_measure::runtimes::FreeJoin;
 use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::{Setup, Strategy, simulate};
-use locksley_workload::{Fib, Fork, Program, Sort, Task};
+use locksley_workload::{Fib, Program, Sort, Task};
 
 /// A step of the simulation: about the time of an attempt to steal in the pool on a small machine.
 const UNIT: Duration = Duration::from_nanos(200);
@@ -33,28 +34,12 @@ const STRATEGIES: [&str; 7] = [
     "dealing",
 ];
 
-/// Forks on the current pool.
-#[derive(Clone, Copy)]
-struct OnPool;
-
-impl Fork for OnPool {
-    type Again<'a> = OnPool;
-
-    fn again(&mut self) -> OnPool {
-        OnPool
-    }
-
-    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
-        locksley::join(move || a.run(OnPool), move || b.run(OnPool))
-    }
-}
-
 fn record<P: Program>(mut program: P) -> Result<Recording, Box<dyn Error>> {
     // With as many workers as cores, the system need not preempt workers. The time of a preempted
     // worker would count as work.
     let pool = Pool::builder().record(true).build()?;
     let task = program.task();
-    let output = pool.install(move || task.run(OnPool));
+    let output = pool.install(move || task.run(FreeJoin));
     program
         .check(output)
         .map_err(|wrong| format!("{wrong:?}"))?;

@@ -3,24 +3,18 @@
 //!
 //! `cargo run --release -p locksley-sim --example strategies`
 
-use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Costs, Setup, Strategy, Topology, simulate};
+use locksley_sim::dag::Dag;
+use locksley_sim::{Costs, Report, Setup, Simulate, Strategy, Topology};
 
 const PROCESSORS: usize = 64;
 
-/// Costs in nanoseconds: see docs/DEQUES.md.
+/// Costs in nanoseconds.
 const COSTS: Costs = Costs {
     node: 20,
-    steal: 100,
-    cas: 20,
     fence: 10,
     donation: 50,
     probe: 5,
-    fork: 2,
-    expose: 20,
-    barrier: 10_000,
-    interrupt: 1000,
-    miss: 0,
+    ..Costs::MEASURED
 };
 
 /// A computation, and the machine on which it runs.
@@ -82,16 +76,10 @@ const STRATEGIES: [&str; 11] = [
     "dealing:locality,l=inf",
 ];
 
-struct Efficiency<'a>(&'a Setup);
-
-impl Visitor for Efficiency<'_> {
-    type Output = Option<f64>;
-
-    fn visit<C: Computation>(self, mut computation: C) -> Option<f64> {
-        let report = simulate(&mut computation, self.0).ok()?;
-        let work = report.size.work as f64 * f64::from(COSTS.node);
-        Some(work / (PROCESSORS as f64 * report.makespan as f64))
-    }
+/// Returns the share of the processors' time that was work.
+fn efficiency(report: &Report) -> f64 {
+    let work = report.size.work as f64 * f64::from(COSTS.node);
+    work / (PROCESSORS as f64 * report.makespan as f64)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -109,9 +97,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 mailbox: if program.miss > 0 { 64 } else { 0 },
                 ..Setup::new(PROCESSORS, strategy.parse::<Strategy>()?)
             };
-            if let Some(efficiency) = dag.build(Efficiency(&setup))? {
-                println!("  {strategy:<27} {efficiency:.3}");
-            }
+            let report = dag.build(Simulate(&setup))??;
+            println!("  {strategy:<27} {:.3}", efficiency(&report));
         }
     }
     Ok(())

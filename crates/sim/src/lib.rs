@@ -55,7 +55,6 @@ pub mod dag;
 mod engine;
 pub mod hosts;
 pub mod open;
-mod own;
 mod report;
 pub mod rounds;
 mod setup;
@@ -63,16 +62,19 @@ mod strategy;
 mod sweep;
 pub mod theory;
 mod trace;
+mod user_policies;
 
 pub use counter_rng::CounterRng;
-pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
+pub use engine::{
+    Costs, Load, Move, NOMINAL, Simulate, Speed, Speeds, Tally, TimelineEvent, Topology, simulate,
+};
 pub use locksley_policy::Lifelines;
 pub use locksley_trace::Trace;
-pub use own::{OwnBalancer, OwnDonor};
 pub use report::{Report, Stability};
-pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
+pub use setup::{MAX_DEALERS, MAX_PROCESSORS, Setup, SimError};
 pub use strategy::Strategy;
 pub use sweep::Sweep;
+pub use user_policies::{UserBalancer, UserDonor};
 
 /// Runs the examples of the README as doctests.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dag::Size;
-use crate::engine::{Happening, Load, Tally};
+use crate::engine::{Load, Tally, TimelineEvent};
 
 /// Results of a simulation.
 ///
@@ -36,7 +36,7 @@ pub struct Report {
     pub loads: Vec<Load>,
     /// Events in the order of time, if [`Setup::timeline`](crate::Setup::timeline) is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<Vec<Happening>>,
+    pub timeline: Option<Vec<TimelineEvent>>,
 }
 
 impl Report {

@@ -3,14 +3,14 @@
 use locksley_policy::{Balancer, Donor, Theta};
 
 use crate::engine::{Costs, Speeds, Topology};
-use crate::own::{OwnBalancer, OwnDonor};
 use crate::strategy::Strategy;
+use crate::user_policies::{UserBalancer, UserDonor};
 
 /// Largest number of processors. The number of a processor and a mark share a word of 32 bits.
-pub const MOST_PROCESSORS: usize = 1 << 30;
+pub const MAX_PROCESSORS: usize = 1 << 30;
 
 /// Largest number of processors under work dealing, which has a buffer for every pair of them.
-pub const MOST_DEALERS: usize = 4096;
+pub const MAX_DEALERS: usize = 4096;
 
 /// Input of a simulation: a machine, a scheduler, a seed, and what is recorded.
 ///
@@ -49,9 +49,9 @@ pub struct Setup {
     /// in the mailbox of that processor.
     pub mailbox: u32,
     /// User-defined choice of victims. See [`Setup::balancer`].
-    pub balancer: Option<OwnBalancer>,
+    pub balancer: Option<UserBalancer>,
     /// User-defined choice of when and to whom to give. See [`Setup::donor`].
-    pub donor: Option<OwnDonor>,
+    pub donor: Option<UserDonor>,
 }
 
 impl Setup {
@@ -83,7 +83,7 @@ impl Setup {
     /// numbers only from the [`Source`](locksley_policy::Source) that they are given.
     ///
     /// ```
-    /// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
+    /// use locksley_policy::{Balancer, Actor, Source, Theta, View};
     /// use locksley_sim::dag::{Fib, Strands};
     /// use locksley_sim::{Setup, Strategy, simulate};
     ///
@@ -93,11 +93,11 @@ impl Setup {
     /// impl Balancer for Right {
     ///     fn choose(
     ///         &mut self,
-    ///         seeker: Seeker,
+    ///         actor: Actor,
     ///         view: &dyn View,
     ///         _: &mut dyn Source,
     ///     ) -> Option<usize> {
-    ///         Some((seeker.me + 1) % view.count())
+    ///         Some((actor.me + 1) % view.count())
     ///     }
     /// }
     ///
@@ -114,7 +114,7 @@ impl Setup {
     where
         B: Balancer + Send + 'static,
     {
-        self.balancer = Some(OwnBalancer::new(theta, make));
+        self.balancer = Some(UserBalancer::new(theta, make));
         self
     }
 
@@ -142,7 +142,7 @@ impl Setup {
     where
         D: Donor + Send + 'static,
     {
-        self.donor = Some(OwnDonor::new(make));
+        self.donor = Some(UserDonor::new(make));
         self
     }
 
@@ -152,10 +152,10 @@ impl Setup {
     ///
     /// Returns an error that says what is wrong and what to do about it.
     pub fn check(&self) -> Result<(), SimError> {
-        if self.processors == 0 || self.processors > MOST_PROCESSORS {
+        if self.processors == 0 || self.processors > MAX_PROCESSORS {
             return Err(SimError::Processors(self.processors));
         }
-        if matches!(self.strategy, Strategy::Dealing(_)) && self.processors > MOST_DEALERS {
+        if matches!(self.strategy, Strategy::Dealing(_)) && self.processors > MAX_DEALERS {
             return Err(SimError::Dealers(self.processors));
         }
         for (name, cost) in [("node", self.costs.node), ("steal", self.costs.steal)] {
@@ -198,12 +198,12 @@ impl Setup {
 #[non_exhaustive]
 pub enum SimError {
     /// There are too few or too many processors.
-    #[error("{0} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}")]
+    #[error("{0} processors cannot be simulated: give a number from 1 to {MAX_PROCESSORS}")]
     Processors(usize),
     /// There are too many processors for work dealing.
     #[error(
         "work dealing keeps a buffer for every pair of processors, and {0} are too many: give at \
-         most {MOST_DEALERS}, or another strategy"
+         most {MAX_DEALERS}, or another strategy"
     )]
     Dealers(usize),
     /// A cost is 0 that must be positive, or time would stand still.
@@ -212,13 +212,13 @@ pub enum SimError {
     /// The named strategy does not use a user-defined balancer.
     #[error(
         "{0} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
-         lock-free, flexible, semi-private or sharing"
+         lock-free, flexible, semi-private, sharing or private-sharing"
     )]
     Balancer(String),
     /// The named strategy does not use a user-defined donor.
     #[error(
-        "{0} does not ask a donor of yours whom to give to: leave it out, or simulate sharing or \
-         sending"
+        "{0} does not ask a donor of yours whom to give to: leave it out, or simulate sharing, \
+         private-sharing or sending"
     )]
     Donor(String),
     /// The computation does not end.

@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told() {
         let error = |text: &str| text.parse::<Strategy>().unwrap_err().to_string();
-        assert!(error("").contains("possible are lock-free"));
+        assert!(error("").contains("use one of lock-free"));
         assert!(error("lifelines:base=1").contains("a whole number from 2 on"));
         assert!(error("sending:longest").contains("random, threshold, shortest"));
         assert!(error("auto:patience=0").contains("a whole number from 1 on"));
-        assert!(error("greedy:fast").contains("means nothing here"));
-        assert!(error("flexible:skip,theta_r=1.5").contains("not possible"));
+        assert!(error("greedy:fast").contains("is not recognized"));
+        assert!(error("flexible:skip,theta_r=1.5").contains("not valid"));
     }
 }

@@ -2,7 +2,7 @@
 
 use locksley_trace::{Activity, Arrow, Counters, Trace};
 
-use crate::engine::{Happening, Move};
+use crate::engine::{Move, TimelineEvent};
 use crate::report::Report;
 
 /// Process id in the trace; the simulated processors are its threads.
@@ -26,7 +26,7 @@ impl Report {
     /// ```
     pub fn trace(&self) -> Trace {
         let mut trace = Trace::new();
-        let Some(happenings) = &self.timeline else {
+        let Some(events) = &self.timeline else {
             return trace;
         };
         trace.name_process(
@@ -36,13 +36,13 @@ impl Report {
                 self.strategy, self.processors
             ),
         );
-        for tid in threads(happenings) {
+        for tid in threads(events) {
             trace.name_thread(PROCESS, tid, format!("processor {tid}"));
         }
-        for happening in happenings {
-            tell(happening, &mut trace);
+        for event in events {
+            add_event(event, &mut trace);
         }
-        tell_idle(happenings, self.makespan, &mut trace);
+        add_idle(events, self.makespan, &mut trace);
         for load in &self.loads {
             let counters = Counters {
                 busy: load.busy as f64,
@@ -56,10 +56,10 @@ impl Report {
 }
 
 /// Returns the numbers of all processors that occur in the timeline, sorted.
-fn threads(happenings: &[Happening]) -> Vec<u32> {
-    let both = happenings.iter().flat_map(|happening| match *happening {
-        Happening::Busy { processor, .. } => [processor, processor],
-        Happening::Moved { from, to, .. } => [from, to],
+fn threads(events: &[TimelineEvent]) -> Vec<u32> {
+    let both = events.iter().flat_map(|event| match *event {
+        TimelineEvent::Busy { processor, .. } => [processor, processor],
+        TimelineEvent::Moved { from, to, .. } => [from, to],
     });
     let mut threads: Vec<u32> = both.collect();
     threads.sort_unstable();
@@ -67,9 +67,9 @@ fn threads(happenings: &[Happening]) -> Vec<u32> {
     threads
 }
 
-fn tell(happening: &Happening, trace: &mut Trace) {
-    match *happening {
-        Happening::Busy {
+fn add_event(event: &TimelineEvent, trace: &mut Trace) {
+    match *event {
+        TimelineEvent::Busy {
             processor,
             from,
             to,
@@ -77,7 +77,7 @@ fn tell(happening: &Happening, trace: &mut Trace) {
             let (since, length) = (from as f64, (to - from) as f64);
             trace.slice(Activity::Work, (PROCESS, processor), since, length);
         }
-        Happening::Moved {
+        TimelineEvent::Moved {
             how,
             from,
             to,
@@ -96,16 +96,16 @@ fn tell(happening: &Happening, trace: &mut Trace) {
 }
 
 /// Adds an idle slice for each gap between the busy times of a processor.
-fn tell_idle(happenings: &[Happening], makespan: u64, trace: &mut Trace) {
-    let busy = |happening: &Happening| match *happening {
-        Happening::Busy {
+fn add_idle(events: &[TimelineEvent], makespan: u64, trace: &mut Trace) {
+    let busy = |event: &TimelineEvent| match *event {
+        TimelineEvent::Busy {
             processor,
             from,
             to,
         } => Some((processor, from, to)),
-        Happening::Moved { .. } => None,
+        TimelineEvent::Moved { .. } => None,
     };
-    let mut busy: Vec<_> = happenings.iter().filter_map(busy).collect();
+    let mut busy: Vec<_> = events.iter().filter_map(busy).collect();
     busy.sort_unstable();
     for processor in busy.chunk_by(|one, next| one.0 == next.0) {
         let thread = (PROCESS, processor[0].0);

@@ -2,35 +2,10 @@
 //! threads.
 
 use locksley::Pool;
-use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Report, Setup, Strategy, Sweep, simulate};
-use locksley_workload::{Fork, Serial, Task};
-
-/// Forks on the current pool.
-#[derive(Clone, Copy)]
-struct OnPool;
-
-impl Fork for OnPool {
-    type Again<'a> = OnPool;
-
-    fn again(&mut self) -> OnPool {
-        OnPool
-    }
-
-    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
-        locksley::join(move || a.run(OnPool), move || b.run(OnPool))
-    }
-}
-
-struct Run<'a>(&'a Setup);
-
-impl Visitor for Run<'_> {
-    type Output = Report;
-
-    fn visit<C: Computation>(self, mut computation: C) -> Report {
-        simulate(&mut computation, self.0).expect("the setup makes sense")
-    }
-}
+use locksley_measure::runtimes::FreeJoin;
+use locksley_sim::dag::Dag;
+use locksley_sim::{Setup, Simulate, Strategy, Sweep};
+use locksley_workload::{Serial, Task};
 
 #[test]
 fn every_number_of_threads_gives_the_same_reports_bit_for_bit() {
@@ -53,12 +28,13 @@ fn every_number_of_threads_gives_the_same_reports_bit_for_bit() {
             }
         }
     }
-    let run = |(dag, setup): &(Dag, Setup)| dag.build(Run(setup)).expect("no file is read");
+    let run = |(dag, setup): &(Dag, Setup)| dag.build(Simulate(setup)).expect("no file is read");
     let serial = Sweep::new(&jobs, &run).run(Serial);
     assert_eq!(serial.len(), jobs.len());
+    assert!(serial.iter().all(Result::is_ok));
     for workers in [1, 2, 5] {
         let pool = Pool::builder().workers(workers).build().expect("a pool");
-        let parallel = pool.install(|| Sweep::new(&jobs, &run).run(OnPool));
+        let parallel = pool.install(|| Sweep::new(&jobs, &run).run(FreeJoin));
         assert_eq!(parallel, serial, "{workers} workers");
     }
 }

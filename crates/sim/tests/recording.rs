@@ -3,26 +3,11 @@
 use std::time::Duration;
 
 use locksley::{Pool, Recording};
+use locksley_measure::runtimes::FreeJoin;
 use locksley_sim::dag::{Computation, Dag, Fib, Graph, SeriesParallel, Size, Visitor};
 use locksley_sim::dag::{levels, measure};
 use locksley_sim::{Report, Setup, Strategy, simulate};
-use locksley_workload::{Fork, Program, Sort, Task};
-
-/// Forks on the current pool.
-#[derive(Clone, Copy)]
-struct OnPool;
-
-impl Fork for OnPool {
-    type Again<'a> = OnPool;
-
-    fn again(&mut self) -> OnPool {
-        OnPool
-    }
-
-    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
-        locksley::join(move || a.run(OnPool), move || b.run(OnPool))
-    }
-}
+use locksley_workload::{Program, Sort, Task};
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
@@ -68,7 +53,7 @@ fn a_recorded_sort_is_as_balanced_as_its_program() {
     // 2^12 numbers, of which 2^6 are sorted in series: 6 levels of forks.
     let mut sort = Sort::new(1 << 12, 7);
     let task = sort.task();
-    let graph = structure(move || task.run(OnPool));
+    let graph = structure(move || task.run(FreeJoin));
     assert_eq!(sort.check(()), Ok(()));
     let forks = (1 << 6) - 1;
     let size = Size {

@@ -26,7 +26,8 @@ pub use dealing::{
 };
 pub use job::{GroupId, Job, QueuedJob, UNKNOWN_OWNER};
 pub use local_queue::{
-    BOUNDED, DonorKind, HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts, outcome,
+    DonorKind, LocalQueue, MAX_BATCH, QUEUE_CAPACITY, StealHandle, StolenBatch, TransferCounts,
+    outcome,
 };
 pub use sharing::{Peer, Peers, SharingQueue};
 pub use steal_half::{HalfQueue, Halves};

@@ -47,7 +47,7 @@ pub trait LocalQueue<J: Job>: Send {
     }
 
     /// Returns `true` if the owner's next fork is to notify the strategy.
-    fn wants_call(&self) -> bool {
+    fn wants_attention(&self) -> bool {
         false
     }
 
@@ -234,10 +234,10 @@ reference_queue!(abp, chase_lev);
 
 /// Capacity of a bounded queue, in jobs: no machine can run a recursion that doubles 2^13 times,
 /// and a loop that spawns more jobs falls back to the injector.
-pub const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
+pub const QUEUE_CAPACITY: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
 /// The largest number of jobs that are taken at once from the queue of another worker.
-pub const HANDFUL: usize = 64;
+pub const MAX_BATCH: usize = 64;
 
 /// The donor that decides what a worker under `sharing` gives away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

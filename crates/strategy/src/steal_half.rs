@@ -33,11 +33,11 @@
 //! at least half of all, so that by Theorem 3.10 it can take at least a sixteenth of all. A worker
 //! inside a long task that neither forks nor spawns does not ask.
 
-use locksley_policy::{Random, Since, StealHalf};
+use locksley_policy::{LastLoad, Random, StealHalf};
 use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
-use crate::{BOUNDED, Job, LocalQueue, QueuedJob, StealHandle, StolenBatch, UNKNOWN_OWNER};
+use crate::{Job, LocalQueue, QUEUE_CAPACITY, QueuedJob, StealHandle, StolenBatch, UNKNOWN_OWNER};
 
 /// Number of pushes and pops after which a worker checks whether to balance: Theorem 3.9's u. An
 /// attempt costs about as much as ten pushes, so the overhead is small even if all succeed.
@@ -48,7 +48,7 @@ pub struct HalfQueue<J: Job> {
     own: Deque<J>,
     moved: Deque<J>,
     policy: StealHalf,
-    since: Since,
+    since: LastLoad,
     /// Set if the jobs of joins move between queues too.
     joins_move: bool,
 }
@@ -63,10 +63,10 @@ impl<J: Job> HalfQueue<J> {
     /// Creates a queue. The jobs of joins move between queues too if `joins_move` is set.
     pub fn new(policy: StealHalf, joins_move: bool) -> HalfQueue<J> {
         HalfQueue {
-            own: Deque::with_capacity(BOUNDED),
-            moved: Deque::with_capacity(BOUNDED),
+            own: Deque::with_capacity(QUEUE_CAPACITY),
+            moved: Deque::with_capacity(QUEUE_CAPACITY),
             policy,
-            since: Since::default(),
+            since: LastLoad::default(),
             joins_move,
         }
     }
@@ -170,13 +170,13 @@ impl<J: Job> LocalQueue<J> for HalfQueue<J> {
     }
 
     /// Where forks move, they are counted too: see [`balances_every`](LocalQueue::balances_every).
-    fn wants_call(&self) -> bool {
+    fn wants_attention(&self) -> bool {
         self.joins_move && self.policy.when.asks_the_busy()
     }
 
     fn steal_batch(&mut self, victim: &dyn StealHandle<J>) -> Option<Steal<StolenBatch<J>>> {
         // This is an attempt to balance with load 0, from which `When::Factor` counts again.
-        self.since = Since::default();
+        self.since = LastLoad::default();
         Some(self.take(victim.halves()?, 1, usize::MAX))
     }
 

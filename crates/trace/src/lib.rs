@@ -227,11 +227,11 @@ impl Trace {
     /// let mut trace = Trace::new();
     /// trace.name_process(4711, "pool");
     /// trace.slice(Activity::Work, (4711, 0), 0.0, 10.0);
-    /// trace.become_process(3, "rank 3");
+    /// trace.replace_process(3, "rank 3");
     /// assert!(trace.events.iter().all(|event| event.pid() == 3));
     /// assert!(trace.to_json().contains("rank 3") && !trace.to_json().contains("pool"));
     /// ```
-    pub fn become_process(&mut self, pid: u32, name: impl Into<Cow<'static, str>>) {
+    pub fn replace_process(&mut self, pid: u32, name: impl Into<Cow<'static, str>>) {
         let label = Label { name: name.into() };
         let mut named = false;
         for event in &mut self.events {

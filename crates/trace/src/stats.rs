@@ -205,16 +205,16 @@ worker_stats! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     size: usize,
-    places: Vec<WorkerStats>,
+    slots: Vec<WorkerStats>,
     outside: WorkerStats,
 }
 
 impl Stats {
-    /// Creates a snapshot of a pool of `size` workers. `places` has the workers, then the spares.
-    pub fn new(size: usize, places: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
+    /// Creates a snapshot of a pool of `size` workers. `slots` has the workers, then the spares.
+    pub fn new(size: usize, slots: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
         Stats {
             size,
-            places,
+            slots,
             outside,
         }
     }
@@ -223,7 +223,7 @@ impl Stats {
     /// been activated so far.
     #[must_use]
     pub fn workers(&self) -> &[WorkerStats] {
-        &self.places
+        &self.slots
     }
 
     /// Returns the statistics of threads outside of the pool, which `install`, `spawn` and wait.
@@ -236,7 +236,7 @@ impl Stats {
     #[inline(never)]
     #[must_use]
     pub fn total(&self) -> WorkerStats {
-        self.places.iter().fold(self.outside, |sum, &one| sum + one)
+        self.slots.iter().fold(self.outside, |sum, &one| sum + one)
     }
 }
 
@@ -245,7 +245,7 @@ impl Sub for Stats {
 
     /// Returns what was done since an earlier snapshot of the same pool.
     fn sub(mut self, earlier: Stats) -> Stats {
-        for (now, then) in self.places.iter_mut().zip(earlier.places) {
+        for (now, then) in self.slots.iter_mut().zip(earlier.slots) {
             *now = *now - then;
         }
         self.outside = self.outside - earlier.outside;
@@ -257,7 +257,7 @@ impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let heads: Vec<String> = HEADS.iter().map(|&head| head.to_owned()).collect();
         let mut rows = vec![("worker".to_owned(), heads)];
-        for (index, one) in self.places.iter().enumerate() {
+        for (index, one) in self.slots.iter().enumerate() {
             let spare = if index < self.size { "" } else { "spare " };
             rows.push((format!("{spare}{index}"), texts(one)));
         }

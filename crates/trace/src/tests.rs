@@ -69,7 +69,7 @@ fn every_kind_of_event_is_shifted() {
 #[test]
 fn becoming_a_process_renames_the_process_alone() {
     let mut trace = every_kind();
-    trace.become_process(3, "rank 3");
+    trace.replace_process(3, "rank 3");
     assert!(trace.events.iter().all(|event| event.pid() == 3));
     let names = |trace: &Trace| -> Vec<(Subject, String)> {
         let name = |event: &TraceEvent| match event {
@@ -84,7 +84,7 @@ fn becoming_a_process_renames_the_process_alone() {
     // A process without a name gets one.
     let mut nameless = every_kind();
     nameless.events.remove(0);
-    nameless.become_process(3, "rank 3");
+    nameless.replace_process(3, "rank 3");
     assert_eq!(names(&nameless), [thread, process]);
     assert_eq!(nameless.events.last().map(TraceEvent::pid), Some(3));
 }

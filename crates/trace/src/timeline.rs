@@ -35,7 +35,7 @@ const BINS: u64 = 500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// What happened.
-    pub what: What,
+    pub what: EntryKind,
     /// Number of activities around it.
     pub depth: u16,
     /// The load of the worker, or of the one that a job moved from.
@@ -44,7 +44,7 @@ pub struct Entry {
 
 /// The events that a worker records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EntryKind {
     /// An activity begins.
     Begin(Activity),
     /// An activity ends.
@@ -66,9 +66,9 @@ impl Entry {
     /// Returns the entry as a word.
     pub fn to_word(self) -> u64 {
         let (kind, which, who) = match self.what {
-            What::Begin(activity) => (BEGIN, activity as u64, 0),
-            What::End(activity) => (END, activity as u64, 0),
-            What::Moved(how, from) => (MOVED, how as u64, from.min(MOST_INDEX) as u64),
+            EntryKind::Begin(activity) => (BEGIN, activity as u64, 0),
+            EntryKind::End(activity) => (END, activity as u64, 0),
+            EntryKind::Moved(how, from) => (MOVED, how as u64, from.min(MOST_INDEX) as u64),
         };
         let (depth, load) = (u64::from(self.depth), u64::from(self.load));
         kind | which << 2 | depth << 8 | load << 24 | who << 40
@@ -79,9 +79,9 @@ impl Entry {
         let which = (word >> 2 & 3) as usize;
         Entry {
             what: match word & 3 {
-                BEGIN => What::Begin(Activity::ALL[which]),
-                END => What::End(Activity::ALL[which]),
-                _ => What::Moved(Arrow::ALL[which], (word >> 40) as usize),
+                BEGIN => EntryKind::Begin(Activity::ALL[which]),
+                END => EntryKind::End(Activity::ALL[which]),
+                _ => EntryKind::Moved(Arrow::ALL[which], (word >> 40) as usize),
             },
             depth: (word >> 8) as u16,
             load: (word >> 24) as u16,
@@ -90,18 +90,18 @@ impl Entry {
 }
 
 /// A time in nanoseconds, and an [`Entry`] as a word.
-pub type Words = [u64; 2];
+pub type EntryWords = [u64; 2];
 
 /// Entries of one worker, in the order in which they were written.
 #[derive(Debug)]
-pub struct Run {
+pub struct EntryBatch {
     /// The entries.
-    pub entries: Vec<Words>,
+    pub entries: Vec<EntryWords>,
     /// Number of the first entry.
     pub first: u64,
 }
 
-impl Run {
+impl EntryBatch {
     /// Returns the number of the next entry after these.
     pub fn next(&self) -> u64 {
         self.first + self.entries.len() as u64
@@ -130,8 +130,8 @@ pub struct Timeline {
 struct Reading {
     /// Number of the next entry.
     next: u64,
-    /// Open activities, the outermost first.
-    open: Vec<Open>,
+    /// OpenActivity activities, the outermost first.
+    open: Vec<OpenActivity>,
     /// Time of the last entry.
     seen: u64,
     /// The last load that was seen.
@@ -140,7 +140,7 @@ struct Reading {
 
 /// An activity that has begun and not ended.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenActivity {
     /// `None` if its beginning was lost.
     activity: Option<Activity>,
     since: u64,
@@ -148,9 +148,9 @@ struct Open {
 
 /// What one reading of a worker has found.
 #[derive(Default)]
-struct Sheet {
+struct Findings {
     slices: Vec<(u64, Reverse<u64>, Activity)>,
-    arrows: Vec<Flight>,
+    arrows: Vec<Transfer>,
     /// Intervals in which the worker was working.
     busy: Vec<(u64, u64)>,
     /// Loads that were seen: time, worker, load.
@@ -164,7 +164,7 @@ struct Sheet {
 
 /// A job on its way to the worker.
 #[derive(Clone, Copy)]
-struct Flight {
+struct Transfer {
     how: Arrow,
     from: usize,
     left: u64,
@@ -178,19 +178,19 @@ impl Timeline {
     }
 
     /// Draws the entries since the last call, one run for each worker, up to `now`.
-    pub fn draw(&mut self, runs: Vec<Run>, now: u64, names: Names, trace: &mut Trace) {
+    pub fn draw(&mut self, runs: Vec<EntryBatch>, now: u64, names: Names, trace: &mut Trace) {
         if self.readings.len() < runs.len() {
             self.readings.resize_with(runs.len(), Reading::default);
         }
         let since = std::mem::replace(&mut self.time, now);
         let mut loads: Vec<u16> = self.readings.iter().map(|reading| reading.load).collect();
         let readings = self.readings.iter_mut().zip(runs).enumerate();
-        let sheets: Vec<Sheet> = readings
-            .map(|(index, (reading, run))| reading.go_on(index, run, now))
+        let all_findings: Vec<Findings> = readings
+            .map(|(index, (reading, run))| reading.read_until(index, run, now))
             .collect();
         let pid = names.pid;
-        draw(names, &sheets, trace);
-        draw_loads(pid, &sheets, &mut loads, (since, now), trace);
+        draw(names, &all_findings, trace);
+        draw_loads(pid, &all_findings, &mut loads, (since, now), trace);
         for (reading, load) in self.readings.iter_mut().zip(loads) {
             reading.load = load;
         }
@@ -199,38 +199,38 @@ impl Timeline {
 
 impl Reading {
     /// Reads the next entries of the worker, up to `now`.
-    fn go_on(&mut self, index: usize, run: Run, now: u64) -> Sheet {
-        let mut sheet = Sheet {
+    fn read_until(&mut self, index: usize, run: EntryBatch, now: u64) -> Findings {
+        let mut findings = Findings {
             lost: run.first - self.next,
-            ..Sheet::default()
+            ..Findings::default()
         };
         self.next = run.next();
-        if sheet.lost > 0 {
-            self.close_all(self.seen, &mut sheet);
-            sheet.gap = run.entries.first().map(|&[time, _]| time.max(self.seen));
+        if findings.lost > 0 {
+            self.close_all(self.seen, &mut findings);
+            findings.gap = run.entries.first().map(|&[time, _]| time.max(self.seen));
         }
         for [time, word] in run.entries {
             // A worker reads the clock before it writes the entry. So an entry written after the
             // last reading may be older than the time up to which that reading was drawn.
-            self.read(index, [time.max(self.seen), word], &mut sheet);
+            self.read(index, [time.max(self.seen), word], &mut findings);
         }
         let now = now.max(self.seen);
-        self.pass(now, &mut sheet);
+        self.pass(now, &mut findings);
         for open in &mut self.open {
             if let Some(activity) = open.activity {
-                sheet.draw(activity, open.since, now);
+                findings.draw(activity, open.since, now);
             }
             open.since = now;
         }
-        sheet
+        findings
     }
 
     /// Advances to `time`. The interval since the last entry counts as busy if the worker was
     /// working.
-    fn pass(&mut self, time: u64, sheet: &mut Sheet) {
-        let since = self.seen.max(sheet.gap.unwrap_or(0));
+    fn pass(&mut self, time: u64, findings: &mut Findings) {
+        let since = self.seen.max(findings.gap.unwrap_or(0));
         if self.is_working() && time > since {
-            sheet.busy.push((since, time));
+            findings.busy.push((since, time));
         }
         self.seen = time;
     }
@@ -241,63 +241,63 @@ impl Reading {
     }
 
     /// Ends all open activities at `time`, the time of the last entry before the lost ones.
-    fn close_all(&mut self, time: u64, sheet: &mut Sheet) {
+    fn close_all(&mut self, time: u64, findings: &mut Findings) {
         for open in self.open.drain(..) {
             if let Some(activity) = open.activity {
-                sheet.draw(activity, open.since, time);
+                findings.draw(activity, open.since, time);
             }
         }
     }
 
-    fn read(&mut self, index: usize, [time, word]: Words, sheet: &mut Sheet) {
-        self.pass(time, sheet);
+    fn read(&mut self, index: usize, [time, word]: EntryWords, findings: &mut Findings) {
+        self.pass(time, findings);
         let Entry { what, depth, load } = Entry::from_word(word);
-        let unknown = Open {
+        let unknown = OpenActivity {
             activity: None,
-            since: sheet.gap.unwrap_or(time),
+            since: findings.gap.unwrap_or(time),
         };
         match what {
-            What::Begin(activity) => {
+            EntryKind::Begin(activity) => {
                 self.open.resize(depth.into(), unknown);
-                self.open.push(Open {
+                self.open.push(OpenActivity {
                     activity: Some(activity),
                     since: time,
                 });
                 if activity == Activity::Work {
-                    sheet.land(time);
+                    findings.end_last_arrow(time);
                 }
-                sheet.flying = false;
-                sheet.loads.push((time, index, load));
+                findings.flying = false;
+                findings.loads.push((time, index, load));
             }
-            What::End(activity) => {
+            EntryKind::End(activity) => {
                 self.open.resize(usize::from(depth) + 1, unknown);
                 let open = self.open.pop().unwrap_or(unknown);
-                sheet.draw(activity, open.since, time);
-                sheet.loads.push((time, index, load));
-                sheet.flying &= activity == Activity::Idle;
+                findings.draw(activity, open.since, time);
+                findings.loads.push((time, index, load));
+                findings.flying &= activity == Activity::Idle;
             }
-            What::Moved(how, from) => {
-                sheet.flying = true;
-                sheet.arrows.push(Flight {
+            EntryKind::Moved(how, from) => {
+                findings.flying = true;
+                findings.arrows.push(Transfer {
                     how,
                     from,
                     left: time,
                     arrived: time,
                 });
-                sheet.loads.push((time, from, load));
+                findings.loads.push((time, from, load));
             }
         }
     }
 }
 
-impl Sheet {
+impl Findings {
     fn draw(&mut self, activity: Activity, since: u64, until: u64) {
         self.slices.push((since, Reverse(until), activity));
     }
 
     /// Ends the last arrow at `time`, when the worker begins to work, if it has only ended its idle
     /// time since it got the job: then that job is what it works on.
-    fn land(&mut self, time: u64) {
+    fn end_last_arrow(&mut self, time: u64) {
         if let Some(flight) = self.arrows.last_mut().filter(|_| self.flying) {
             flight.arrived = time;
         }
@@ -305,10 +305,10 @@ impl Sheet {
 }
 
 /// Draws names, slices and arrows.
-fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
+fn draw(names: Names, all_findings: &[Findings], trace: &mut Trace) {
     let pid = names.pid;
     trace.name_process(pid, names.process);
-    for (index, sheet) in sheets.iter().enumerate() {
+    for (index, findings) in all_findings.iter().enumerate() {
         let tid = index as u32;
         let what = if index < names.workers {
             "worker"
@@ -317,20 +317,20 @@ fn draw(names: Names, sheets: &[Sheet], trace: &mut Trace) {
         };
         trace.name_thread(pid, tid, format!("{what} {index}"));
         // Outer slices come before inner ones.
-        let slices = sheet.slices.iter();
+        let slices = findings.slices.iter();
         let slices = slices.map(|&(since, Reverse(until), what)| (since, !until, what as u64));
         for (since, until, what) in sorted(slices.collect()) {
             let (until, activity) = (!until, Activity::ALL[what as usize]);
             let length = micros(until.saturating_sub(since));
             trace.slice(activity, (pid, tid), micros(since), length);
         }
-        for flight in &sheet.arrows {
+        for flight in &findings.arrows {
             let left = (flight.from as u32, micros(flight.left));
             trace.arrow(flight.how, pid, left, (tid, micros(flight.arrived)));
         }
-        if sheet.lost > 0 {
-            trace.source.lost += sheet.lost;
-            let back = sheet.gap.unwrap_or(0);
+        if findings.lost > 0 {
+            trace.source.lost += findings.lost;
+            let back = findings.gap.unwrap_or(0);
             trace.instant("lost", "trace", (pid, tid), micros(back));
         }
     }
@@ -347,19 +347,19 @@ fn sorted(rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
 /// before, and is updated to those at the end.
 fn draw_loads(
     pid: u32,
-    sheets: &[Sheet],
+    all_findings: &[Findings],
     loads: &mut [u16],
     (start, end): (u64, u64),
     trace: &mut Trace,
 ) {
-    let seen = sheets.iter().flat_map(|sheet| &sheet.loads);
+    let seen = all_findings.iter().flat_map(|findings| &findings.loads);
     let seen = seen.map(|&(when, who, load)| (when, who as u64, u64::from(load)));
     let seen = sorted(seen.collect());
     // Starts at the first of them: before it, the pool was idle.
     let start = seen.first().map_or(start, |first| first.0.max(start));
     let width = (end.saturating_sub(start) / BINS).max(1);
     let mut busy = vec![0; BINS as usize + 1];
-    for &(since, until) in sheets.iter().flat_map(|sheet| &sheet.busy) {
+    for &(since, until) in all_findings.iter().flat_map(|findings| &findings.busy) {
         spread(
             (since.max(start) - start, until.max(start) - start),
             width,

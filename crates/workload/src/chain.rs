@@ -96,7 +96,7 @@ impl Task for ChainTask {
         for _ in 0..chain.periods {
             state = steps(state, chain.serial);
             let side = |from| Steps(from, chain.parallel);
-            let (a, b) = fork.again().fork(side(state ^ 1), side(state ^ 2));
+            let (a, b) = fork.reborrow().fork(side(state ^ 1), side(state ^ 2));
             state = a.wrapping_add(b.rotate_left(1));
         }
         state

@@ -38,12 +38,12 @@ pub trait Task: Send {
 /// See the [crate's documentation](crate) for an example.
 pub trait Fork: Sized {
     /// The borrowed permission.
-    type Again<'a>: Fork
+    type Reborrowed<'a>: Fork
     where
         Self: 'a;
 
     /// Borrows the permission, for a task that forks more than once.
-    fn again(&mut self) -> Self::Again<'_>;
+    fn reborrow(&mut self) -> Self::Reborrowed<'_>;
 
     /// Runs two tasks, potentially in parallel; on one worker, `a` first.
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
@@ -155,10 +155,10 @@ impl<T: Task<Output = ()>> Task for Halves<T> {
 pub struct Serial;
 
 impl Fork for Serial {
-    type Again<'a> = Serial;
+    type Reborrowed<'a> = Serial;
 
     #[inline(always)]
-    fn again(&mut self) -> Serial {
+    fn reborrow(&mut self) -> Serial {
         Serial
     }
 

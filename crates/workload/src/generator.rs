@@ -156,7 +156,7 @@ impl Task for GeneratorLoop<'_> {
         let tasks = self.results.iter_mut().map(|result| {
             state = steps(state, gap);
             let steps = Steps(!state, grain);
-            Spawned::anywhere(Keep { steps, result })
+            Spawned::anywhere(StoringTask { steps, result })
         });
         fork.spawn_each(tasks);
         self.results.iter().copied().fold(0, u64::wrapping_add)
@@ -164,12 +164,12 @@ impl Task for GeneratorLoop<'_> {
 }
 
 /// A task that stores its result.
-struct Keep<'p> {
+struct StoringTask<'p> {
     steps: Steps,
     result: &'p mut u64,
 }
 
-impl Task for Keep<'_> {
+impl Task for StoringTask<'_> {
     type Output = ();
 
     fn run<F: Fork>(self, fork: F) {

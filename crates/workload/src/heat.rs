@@ -3,8 +3,8 @@
 //! In each sweep a cell moves towards its four neighbours: u' = u + c (sum of the neighbours - 4u);
 //! the rim stays cold. A sweep reads one grid, writes another and does little arithmetic, so it is
 //! limited by memory. The rows are halved down to blocks, which are the same in every sweep: a
-//! worker that gets the block that it had before finds it in its cache. With [`Way::Near`] a block
-//! is spawned near the same worker in every sweep.
+//! worker that gets the block that it had before finds it in its cache. With [`SpawnMode::Near`] a
+//! block is spawned near the same worker in every sweep.
 //!
 //! The plate starts as a product of two sines, p half-waves down and q across, which is an
 //! eigenvector of the sweep. After k sweeps it must be the same plate times lambda^k, where
@@ -17,7 +17,7 @@ use std::f64::consts::PI;
 use std::mem;
 
 use crate::fork::{Fork, Task};
-use crate::phases::Way;
+use crate::phases::SpawnMode;
 use crate::program::{Mismatch, Program, expect};
 
 /// c: how far a cell moves. Up to 1/4 the heat does not oscillate.
@@ -42,7 +42,7 @@ pub struct Heat {
     columns: usize,
     sweeps: u32,
     block: usize,
-    way: Way,
+    mode: SpawnMode,
     /// p and q: half-waves down and across.
     waves: [f64; 2],
     /// The plate after the last sweep, with its rim; before a run, the start.
@@ -71,7 +71,7 @@ impl Heat {
             columns,
             sweeps,
             block: block.max(1),
-            way: Way::Fork,
+            mode: SpawnMode::Fork,
             waves: [waves(rows), waves(columns)],
             plate: vec![0.0; cells],
             spare: vec![0.0; cells],
@@ -81,14 +81,14 @@ impl Heat {
     /// Returns the same program, with its blocks handed to the workers in this way.
     ///
     /// ```
-    /// use locksley_workload::{Heat, Program, Serial, Task, Way};
+    /// use locksley_workload::{Heat, Program, Serial, Task, SpawnMode};
     ///
-    /// let mut heat = Heat::new(50, 40, 10, 8).by(Way::Near);
+    /// let mut heat = Heat::new(50, 40, 10, 8).by(SpawnMode::Near);
     /// heat.task().run(Serial);
     /// assert_eq!(heat.check(()), Ok(()));
     /// ```
-    pub fn by(self, way: Way) -> Heat {
-        Heat { way, ..self }
+    pub fn by(self, mode: SpawnMode) -> Heat {
+        Heat { mode, ..self }
     }
 
     /// Returns lambda, the factor by which a sweep multiplies the plate.
@@ -149,7 +149,7 @@ impl Program for Heat {
             spare: &mut self.spare,
             width: self.columns + 2,
             block: self.block,
-            way: self.way,
+            mode: self.mode,
             sweeps: self.sweeps,
         }
     }
@@ -185,7 +185,7 @@ pub struct HeatTask<'p> {
     /// Length of a row, rim included.
     width: usize,
     block: usize,
-    way: Way,
+    mode: SpawnMode,
     sweeps: u32,
 }
 
@@ -202,9 +202,9 @@ impl Task for HeatTask<'_> {
                 width,
                 block: self.block,
             };
-            match self.way {
-                Way::Fork => sweep.run(fork.again()),
-                way => way.run(fork.again(), sweep.blocks()),
+            match self.mode {
+                SpawnMode::Fork => sweep.run(fork.reborrow()),
+                mode => mode.run(fork.reborrow(), sweep.blocks()),
             }
             mem::swap(self.plate, self.spare);
         }
@@ -306,13 +306,13 @@ mod tests {
     #[test]
     fn the_blocks_do_not_change_the_result() {
         let ways = [
-            (1, Way::Fork),
-            (5, Way::Near),
-            (7, Way::Spawn),
-            (64, Way::Fork),
+            (1, SpawnMode::Fork),
+            (5, SpawnMode::Near),
+            (7, SpawnMode::Spawn),
+            (64, SpawnMode::Fork),
         ];
-        let plates = ways.map(|(block, way)| {
-            let mut heat = Heat::new(64, 20, 9, block).by(way);
+        let plates = ways.map(|(block, mode)| {
+            let mut heat = Heat::new(64, 20, 9, block).by(mode);
             heat.task().run(Serial);
             heat.plate
         });

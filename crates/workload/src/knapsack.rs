@@ -44,7 +44,7 @@ impl Knapsack {
     /// Creates a problem with `items` items, which depend on `seed`. The room is half of the total
     /// weight.
     pub fn new(items: usize, seed: u64) -> Knapsack {
-        let (knapsack, _) = Knapsack::within(items, seed, u64::MAX);
+        let (knapsack, _) = Knapsack::limited(items, seed, u64::MAX);
         knapsack
     }
 
@@ -52,10 +52,10 @@ impl Knapsack {
     /// branches. If not, they are counted only up to there.
     ///
     /// ```
-    /// let (knapsack, small) = locksley_workload::Knapsack::within(30, 7, 10);
+    /// let (knapsack, small) = locksley_workload::Knapsack::limited(30, 7, 10);
     /// assert!(!small);
     /// ```
-    pub fn within(items: usize, seed: u64, most: u64) -> (Knapsack, bool) {
+    pub fn limited(items: usize, seed: u64, most: u64) -> (Knapsack, bool) {
         let items = generate(items, seed);
         let room = items.iter().map(|item| item.weight).sum::<u64>() / 2;
         let branches = count(&items, room, most);
@@ -129,16 +129,16 @@ fn bound(items: &[Item], room: u64, value: u64) -> u64 {
 }
 
 impl Program for Knapsack {
-    type Task<'p> = Pack<'p>;
+    type Task<'p> = KnapsackTask<'p>;
     type Output = u64;
 
     fn operations(&self) -> u64 {
         self.branches
     }
 
-    fn task(&mut self) -> Pack<'_> {
+    fn task(&mut self) -> KnapsackTask<'_> {
         *self.best.get_mut() = 0;
-        Pack {
+        KnapsackTask {
             items: &self.items,
             room: self.room,
             value: 0,
@@ -155,21 +155,21 @@ impl Program for Knapsack {
 /// branch.
 ///
 /// ```
-/// use locksley_workload::{Knapsack, Pack, Program, Serial, Task};
+/// use locksley_workload::{Knapsack, KnapsackTask, Program, Serial, Task};
 ///
 /// let mut knapsack = Knapsack::new(2, 7);
-/// let task: Pack = knapsack.task();
+/// let task: KnapsackTask = knapsack.task();
 /// assert!(task.run(Serial) > 0);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Pack<'p> {
+pub struct KnapsackTask<'p> {
     items: &'p [Item],
     room: u64,
     value: u64,
     best: &'p AtomicU64,
 }
 
-impl Task for Pack<'_> {
+impl Task for KnapsackTask<'_> {
     type Output = u64;
 
     fn run<F: Fork>(self, fork: F) -> u64 {
@@ -186,11 +186,11 @@ impl Task for Pack<'_> {
             [item, items @ ..] if bound(self.items, self.room, self.value) > best => (*item, items),
             _ => return self.value,
         };
-        let without = Pack { items, ..self };
+        let without = KnapsackTask { items, ..self };
         if item.weight > self.room {
             return without.run(fork);
         }
-        let with = Pack {
+        let with = KnapsackTask {
             room: self.room - item.weight,
             value: self.value + item.value,
             ..without

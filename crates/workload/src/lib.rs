@@ -17,9 +17,9 @@
 //! struct Threads;
 //!
 //! impl Fork for Threads {
-//!     type Again<'a> = Threads;
+//!     type Reborrowed<'a> = Threads;
 //!
-//!     fn again(&mut self) -> Threads {
+//!     fn reborrow(&mut self) -> Threads {
 //!         Threads
 //!     }
 //!
@@ -83,14 +83,14 @@ pub use fork::{Fork, Serial, Spawned, Task};
 pub use generator::{Generate, Generator, GeneratorLoop, GeneratorTask};
 pub use heat::{Heat, HeatTask};
 pub use integrate::{Integral, Integrate, IntegrateTask};
-pub use knapsack::{Knapsack, Pack};
+pub use knapsack::{Knapsack, KnapsackTask};
 pub use loops::{Costs, ParallelLoop, ParallelLoopTask};
 pub use lu::{Lu, LuTask};
 pub use mandelbrot::{Mandelbrot, MandelbrotTask};
 pub use mark::{Heap, Mark, MarkTask};
 pub use matrix::{Matrix, Multiplication, Product};
 pub use nbody::{NBody, NBodyTask};
-pub use phases::{Phases, PhasesTask, Way};
+pub use phases::{Phases, PhasesTask, SpawnMode};
 pub use pi::{Pi, PiTask};
 pub use primes::{Primes, PrimesTask};
 pub use program::{Mismatch, Program, expect};

@@ -1,5 +1,7 @@
 //! Parallel loops over independent items, with different distributions of costs.
 
+use locksley_policy::GOLDEN;
+
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
@@ -9,7 +11,7 @@ use crate::program::{Mismatch, Program, expect};
 /// use locksley_workload::Costs;
 ///
 /// assert_eq!(Costs::Triangular.of(10, 100, 500), 50);
-/// assert_eq!(Costs::DearFront.of(0, 100, 500), 500_000);
+/// assert_eq!(Costs::CostlyFront.of(0, 100, 500), 500_000);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Costs {
@@ -18,26 +20,26 @@ pub enum Costs {
     /// Item i costs i, scaled so that the mean is half of the largest.
     Triangular,
     /// The first hundredth costs 1000 times as much.
-    DearFront,
+    CostlyFront,
     /// The last hundredth costs 1000 times as much.
-    DearEnd,
+    CostlyEnd,
     /// One item in a hundred costs 1000 times as much.
-    DearRandom,
+    CostlyRandom,
 }
 
 impl Costs {
     /// Returns the number of steps of an item in a loop of `len` items with `work` steps.
     pub fn of(self, item: u64, len: u64, work: u64) -> u64 {
-        let dear = match self {
+        let costly = match self {
             Costs::Equal => false,
             Costs::Triangular => {
                 return (u128::from(work) * u128::from(item) / u128::from(len.max(1))) as u64;
             }
-            Costs::DearFront => item < len / 100,
-            Costs::DearEnd => item >= len - len / 100,
-            Costs::DearRandom => item.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57 == 1,
+            Costs::CostlyFront => item < len / 100,
+            Costs::CostlyEnd => item >= len - len / 100,
+            Costs::CostlyRandom => item.wrapping_mul(GOLDEN) >> 57 == 1,
         };
-        if dear { 1000 * work } else { work }
+        if costly { 1000 * work } else { work }
     }
 }
 
@@ -160,9 +162,9 @@ mod tests {
     struct NoLoops;
 
     impl Fork for NoLoops {
-        type Again<'a> = NoLoops;
+        type Reborrowed<'a> = NoLoops;
 
-        fn again(&mut self) -> NoLoops {
+        fn reborrow(&mut self) -> NoLoops {
             NoLoops
         }
 
@@ -177,9 +179,9 @@ mod tests {
             for costs in [
                 Costs::Equal,
                 Costs::Triangular,
-                Costs::DearFront,
-                Costs::DearEnd,
-                Costs::DearRandom,
+                Costs::CostlyFront,
+                Costs::CostlyEnd,
+                Costs::CostlyRandom,
             ] {
                 let mut program = ParallelLoop::new(len, 2, costs);
                 let (halved, plain) = (program.task().run(NoLoops), program.task().run(Serial));
@@ -191,10 +193,10 @@ mod tests {
 
     #[test]
     fn one_item_in_a_hundred_is_dear() {
-        for costs in [Costs::DearFront, Costs::DearEnd, Costs::DearRandom] {
-            let dear = (0..100_000).filter(|&n| costs.of(n, 100_000, 1) == 1000);
-            let dear = dear.count();
-            assert!((700..=1300).contains(&dear), "{costs:?}: {dear}");
+        for costs in [Costs::CostlyFront, Costs::CostlyEnd, Costs::CostlyRandom] {
+            let costly = (0..100_000).filter(|&n| costs.of(n, 100_000, 1) == 1000);
+            let costly = costly.count();
+            assert!((700..=1300).contains(&costly), "{costs:?}: {costly}");
         }
     }
 }

@@ -13,7 +13,7 @@
 //! waits for the first.
 
 use crate::fork::{Fork, Task};
-use crate::matrix::{Matrix, TILE, quadrants};
+use crate::matrix::{Matrix, Product, TILE, quadrants};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
@@ -134,15 +134,10 @@ impl Task for LuTask<'_> {
             return decompose_tile(a);
         }
         let [a11, a12, a21, a22] = quadrants_mut(a);
-        LuTask(a11).run(fork.again());
-        fork.again()
+        LuTask(a11).run(fork.reborrow());
+        fork.reborrow()
             .fork(Lower { l: a11, x: a12 }, Upper { u: a11, x: a21 });
-        let update = Update {
-            c: a22,
-            a: a21,
-            b: a12,
-        };
-        update.run(fork.again());
+        subtraction(a21, a12, a22).run(fork.reborrow());
         LuTask(a22).run(fork);
     }
 }
@@ -180,13 +175,8 @@ impl Task for LowerColumn<'_> {
 
     fn run<F: Fork>(self, mut fork: F) {
         let ([l11, _, l21, l22], [upper, lower]) = (quadrants(self.l), self.x);
-        Lower { l: l11, x: upper }.run(fork.again());
-        let update = Update {
-            c: lower,
-            a: l21,
-            b: upper,
-        };
-        update.run(fork.again());
+        Lower { l: l11, x: upper }.run(fork.reborrow());
+        subtraction(l21, upper, lower).run(fork.reborrow());
         Lower { l: l22, x: lower }.run(fork);
     }
 }
@@ -221,55 +211,9 @@ impl Task for UpperRow<'_> {
 
     fn run<F: Fork>(self, mut fork: F) {
         let ([u11, u12, _, u22], [left, right]) = (quadrants(self.u), self.x);
-        Upper { u: u11, x: left }.run(fork.again());
-        let update = Update {
-            c: right,
-            a: left,
-            b: u12,
-        };
-        update.run(fork.again());
+        Upper { u: u11, x: left }.run(fork.reborrow());
+        subtraction(left, u12, right).run(fork.reborrow());
         Upper { u: u22, x: right }.run(fork);
-    }
-}
-
-/// Computes C -= A B.
-struct Update<'m> {
-    c: &'m mut [f64],
-    a: &'m [f64],
-    b: &'m [f64],
-}
-
-impl Task for Update<'_> {
-    type Output = ();
-
-    fn run<F: Fork>(self, mut fork: F) {
-        let Update { c, a, b } = self;
-        if c.len() == TILE * TILE {
-            return update_tile(c, a, b);
-        }
-        let ([a11, a12, a21, a22], [b11, b12, b21, b22]) = (quadrants(a), quadrants(b));
-        for [(a1, a2), (b1, b2)] in [[(a11, a21), (b11, b12)], [(a12, a22), (b21, b22)]] {
-            let (upper, lower) = c.split_at_mut(c.len() / 2);
-            let half = |a, c| UpdateRow { c, a, b: [b1, b2] };
-            fork.again().fork(half(a1, upper), half(a2, lower));
-        }
-    }
-}
-
-/// The two quadrants of an update in one row.
-struct UpdateRow<'m> {
-    c: &'m mut [f64],
-    a: &'m [f64],
-    b: [&'m [f64]; 2],
-}
-
-impl Task for UpdateRow<'_> {
-    type Output = ();
-
-    fn run<F: Fork>(self, fork: F) {
-        let UpdateRow { c, a, b: [b1, b2] } = self;
-        let (left, right) = c.split_at_mut(c.len() / 2);
-        fork.fork(Update { c: left, a, b: b1 }, Update { c: right, a, b: b2 });
     }
 }
 
@@ -321,7 +265,17 @@ fn solve_upper_tile(u: &[f64], x: &mut [f64]) {
     }
 }
 
-fn update_tile(c: &mut [f64], a: &[f64], b: &[f64]) {
+/// Returns the task that computes C -= A B.
+fn subtraction<'m>(a: &'m [f64], b: &'m [f64], c: &'m mut [f64]) -> Product<'m> {
+    Product {
+        a,
+        b,
+        c,
+        tile: subtract_tiles,
+    }
+}
+
+fn subtract_tiles(a: &[f64], b: &[f64], c: &mut [f64]) {
     let (c, _) = c.as_chunks_mut::<TILE>();
     let (b, _) = b.as_chunks::<TILE>();
     for (c, a) in c.iter_mut().zip(a.chunks_exact(TILE)) {

@@ -1,7 +1,7 @@
 //! The Mandelbrot set: neighbouring pixels may take one step or thousands.
 
 use crate::fork::{Fork, Task};
-use crate::program::{Mismatch, Program, expect};
+use crate::program::{Mismatch, Program, expect_each};
 
 /// Number of pixels that are computed serially: some microseconds where they are cheap.
 const GRAIN: usize = 64;
@@ -112,14 +112,9 @@ impl Program for Mandelbrot {
     }
 
     fn check(&self, (): ()) -> Result<(), Mismatch> {
-        let wrong = (self.steps.iter().zip(&self.expected)).position(|(got, want)| got != want);
-        match wrong {
-            None => Ok(()),
-            Some(at) => {
-                let pixel = (at / self.side, at % self.side);
-                expect((pixel, self.expected[at]), (pixel, self.steps[at]))
-            }
-        }
+        expect_each(&self.expected, &self.steps, |at, steps| {
+            ((at / self.side, at % self.side), *steps)
+        })
     }
 }
 

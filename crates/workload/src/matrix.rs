@@ -152,11 +152,7 @@ impl Program for Multiplication {
 
     fn task(&mut self) -> Product<'_> {
         self.c.cells.fill(0.0);
-        Product {
-            a: &self.a.cells,
-            b: &self.b.cells,
-            c: &mut self.c.cells,
-        }
+        Product::new(&self.a.cells, &self.b.cells, &mut self.c.cells)
     }
 
     /// Freivalds' check, A (B x) = C x, with vectors of small whole numbers. The result of a run
@@ -202,15 +198,21 @@ pub(crate) fn product_check(a: &Matrix, b: &Matrix, c: &Matrix) -> Result<(), Mi
 /// ```
 #[derive(Debug)]
 pub struct Product<'m> {
-    a: &'m [f64],
-    b: &'m [f64],
-    c: &'m mut [f64],
+    pub(crate) a: &'m [f64],
+    pub(crate) b: &'m [f64],
+    pub(crate) c: &'m mut [f64],
+    /// Adds the product of two tiles to a third one, or subtracts it.
+    pub(crate) tile: TileProduct,
 }
+
+/// A function of tiles of A, B and C.
+pub(crate) type TileProduct = fn(&[f64], &[f64], &mut [f64]);
 
 impl<'m> Product<'m> {
     /// Creates the task for matrices of the same side.
     pub(crate) fn new(a: &'m [f64], b: &'m [f64], c: &'m mut [f64]) -> Product<'m> {
-        Product { a, b, c }
+        let tile = multiply_tiles;
+        Product { a, b, c, tile }
     }
 }
 
@@ -218,15 +220,20 @@ impl Task for Product<'_> {
     type Output = ();
 
     fn run<F: Fork>(self, mut fork: F) {
-        let Product { a, b, c } = self;
+        let Product { a, b, c, tile } = self;
         if c.len() == TILE * TILE {
-            return multiply_tiles(a, b, c);
+            return tile(a, b, c);
         }
         let ([a11, a12, a21, a22], [b11, b12, b21, b22]) = (quadrants(a), quadrants(b));
         for [(a1, a2), (b1, b2)] in [[(a11, a21), (b11, b12)], [(a12, a22), (b21, b22)]] {
             let (upper, lower) = c.split_at_mut(c.len() / 2);
-            let half = |a, c| Row { a, b: [b1, b2], c };
-            fork.again().fork(half(a1, upper), half(a2, lower));
+            let half = |a, c| Row {
+                a,
+                b: [b1, b2],
+                c,
+                tile,
+            };
+            fork.reborrow().fork(half(a1, upper), half(a2, lower));
         }
     }
 }
@@ -236,18 +243,17 @@ struct Row<'m> {
     a: &'m [f64],
     b: [&'m [f64]; 2],
     c: &'m mut [f64],
+    tile: TileProduct,
 }
 
 impl Task for Row<'_> {
     type Output = ();
 
     fn run<F: Fork>(self, fork: F) {
-        let Row { a, b: [b1, b2], c } = self;
-        let (left, right) = c.split_at_mut(c.len() / 2);
-        fork.fork(
-            Product { a, b: b1, c: left },
-            Product { a, b: b2, c: right },
-        );
+        let (a, tile) = (self.a, self.tile);
+        let (left, right) = self.c.split_at_mut(self.c.len() / 2);
+        let half = |b, c| Product { a, b, c, tile };
+        fork.fork(half(self.b[0], left), half(self.b[1], right));
     }
 }
 

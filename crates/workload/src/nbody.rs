@@ -138,7 +138,7 @@ impl Task for NBodyTask<'_> {
                 first: 0,
                 to: self.spare,
             };
-            step.run(fork.again());
+            step.run(fork.reborrow());
             std::mem::swap(self.bodies, self.spare);
         }
     }

@@ -5,6 +5,8 @@
 //! them in its cache, which is the purpose of affinity (Acar, Blelloch and Blumofe, "The data
 //! locality of work stealing").
 
+use locksley_policy::GOLDEN;
+
 use crate::fork::{Fork, Halves, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
@@ -12,12 +14,12 @@ use crate::random::split_mix;
 /// How tasks are handed to the workers.
 ///
 /// ```
-/// use locksley_workload::Way;
+/// use locksley_workload::SpawnMode;
 ///
-/// assert_eq!(Way::default(), Way::Fork);
+/// assert_eq!(SpawnMode::default(), SpawnMode::Fork);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum SpawnMode {
     /// The tasks are halved recursively by forks.
     #[default]
     Fork,
@@ -27,7 +29,7 @@ pub enum Way {
     Near,
 }
 
-impl Way {
+impl SpawnMode {
     /// Hands tasks to the workers, in order.
     pub(crate) fn run<T, F>(self, fork: F, tasks: Vec<T>)
     where
@@ -36,9 +38,9 @@ impl Way {
     {
         let (workers, count) = (fork.workers(), tasks.len().max(1));
         match self {
-            Way::Fork => Halves(tasks).run(fork),
-            Way::Spawn => fork.spawn_each(tasks.into_iter().map(Spawned::anywhere)),
-            Way::Near => {
+            SpawnMode::Fork => Halves(tasks).run(fork),
+            SpawnMode::Spawn => fork.spawn_each(tasks.into_iter().map(Spawned::anywhere)),
+            SpawnMode::Near => {
                 let near = |(at, task)| Spawned::near(at * workers / count, task);
                 fork.spawn_each(tasks.into_iter().enumerate().map(near));
             }
@@ -49,9 +51,9 @@ impl Way {
 /// Works on blocks, phase after phase. An operation is a number of a block in a phase.
 ///
 /// ```
-/// use locksley_workload::{Phases, Program, Serial, Task, Way};
+/// use locksley_workload::{Phases, Program, Serial, Task, SpawnMode};
 ///
-/// let mut phases = Phases::new(8, 100, 5, Way::Near, 7);
+/// let mut phases = Phases::new(8, 100, 5, SpawnMode::Near, 7);
 /// phases.task().run(Serial);
 /// assert_eq!(phases.check(()), Ok(()));
 /// ```
@@ -59,7 +61,7 @@ impl Way {
 pub struct Phases {
     length: usize,
     phases: u32,
-    way: Way,
+    mode: SpawnMode,
     seed: u64,
     numbers: Vec<u64>,
     expected: Vec<u64>,
@@ -68,12 +70,12 @@ pub struct Phases {
 impl Phases {
     /// Creates `blocks` blocks of `length` numbers, at least one each. Computes the expected result
     /// in a loop.
-    pub fn new(blocks: usize, length: usize, phases: u32, way: Way, seed: u64) -> Phases {
+    pub fn new(blocks: usize, length: usize, phases: u32, mode: SpawnMode, seed: u64) -> Phases {
         let length = length.max(1);
         let mut program = Phases {
             length,
             phases,
-            way,
+            mode,
             seed,
             numbers: vec![0; blocks.max(1) * length],
             expected: Vec::new(),
@@ -97,7 +99,7 @@ impl Phases {
 fn step(block: &mut [u64]) {
     let mut before = 0_u64;
     for number in block {
-        *number = number.rotate_left(7) ^ before.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        *number = number.rotate_left(7) ^ before.wrapping_mul(GOLDEN);
         before = *number;
     }
 }
@@ -124,9 +126,9 @@ impl Program for Phases {
 /// Runs all phases, one after the other.
 ///
 /// ```
-/// use locksley_workload::{Phases, PhasesTask, Program, Serial, Task, Way};
+/// use locksley_workload::{Phases, PhasesTask, Program, Serial, Task, SpawnMode};
 ///
-/// let mut phases = Phases::new(2, 2, 2, Way::Fork, 7);
+/// let mut phases = Phases::new(2, 2, 2, SpawnMode::Fork, 7);
 /// let task: PhasesTask = phases.task();
 /// task.run(Serial);
 /// ```
@@ -140,13 +142,13 @@ impl Task for PhasesTask<'_> {
         let Phases {
             length,
             phases,
-            way,
+            mode,
             numbers,
             ..
         } = self.0;
         for _ in 0..*phases {
             let blocks = numbers.chunks_exact_mut(*length);
-            way.run(fork.again(), blocks.map(Block).collect());
+            mode.run(fork.reborrow(), blocks.map(Block).collect());
         }
     }
 }
@@ -169,10 +171,10 @@ mod tests {
 
     #[test]
     fn every_way_gives_what_the_loop_gives() {
-        for way in [Way::Fork, Way::Spawn, Way::Near] {
-            let mut program = Phases::new(7, 30, 4, way, 3);
+        for mode in [SpawnMode::Fork, SpawnMode::Spawn, SpawnMode::Near] {
+            let mut program = Phases::new(7, 30, 4, mode, 3);
             program.task().run(Serial);
-            assert_eq!(program.check(()), Ok(()), "{way:?}");
+            assert_eq!(program.check(()), Ok(()), "{mode:?}");
             program.phases = 3;
             program.task().run(Serial);
             assert!(program.check(()).is_err(), "a phase is missing");
@@ -183,12 +185,12 @@ mod tests {
     struct Places<'a>(&'a std::cell::RefCell<Vec<Option<usize>>>);
 
     impl Fork for Places<'_> {
-        type Again<'b>
+        type Reborrowed<'b>
             = Places<'b>
         where
             Self: 'b;
 
-        fn again(&mut self) -> Places<'_> {
+        fn reborrow(&mut self) -> Places<'_> {
             Places(self.0)
         }
 
@@ -212,7 +214,7 @@ mod tests {
     #[test]
     fn neighbouring_blocks_are_near_the_same_worker_in_every_phase() {
         let seen = std::cell::RefCell::new(Vec::new());
-        let mut program = Phases::new(6, 2, 2, Way::Near, 3);
+        let mut program = Phases::new(6, 2, 2, SpawnMode::Near, 3);
         program.task().run(Places(&seen));
         let phase = [0, 0, 1, 1, 2, 2].map(Some);
         assert_eq!(seen.into_inner(), [phase, phase].concat());

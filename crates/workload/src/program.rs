@@ -74,3 +74,17 @@ pub fn expect<T: PartialEq + fmt::Debug>(expected: T, got: T) -> Result<(), Mism
         got: format!("{got:?}"),
     })
 }
+
+/// Compares two slices of the same length, whose first difference becomes the error. `describe`
+/// gets its index, and the value that is there.
+pub(crate) fn expect_each<T: PartialEq, D: PartialEq + fmt::Debug>(
+    expected: &[T],
+    got: &[T],
+    describe: impl Fn(usize, &T) -> D,
+) -> Result<(), Mismatch> {
+    let mut pairs = expected.iter().zip(got).enumerate();
+    match pairs.find(|(_, (expected, got))| expected != got) {
+        None => Ok(()),
+        Some((at, (expected, got))) => expect(describe(at, expected), describe(at, got)),
+    }
+}

@@ -1,7 +1,7 @@
 //! Quicksort: the partition is serial, and the sizes of the two sides depend on the pivot.
 
 use crate::fork::{Fork, Task};
-use crate::program::{Mismatch, Program, expect};
+use crate::program::{Mismatch, Program, expect_each};
 use crate::random::split_mix;
 
 /// Up to this length the standard library's sort is used.
@@ -74,11 +74,7 @@ impl Program for Quicksort {
     }
 
     fn check(&self, (): ()) -> Result<(), Mismatch> {
-        let wrong = (self.values.iter().zip(&self.expected)).position(|(got, want)| got != want);
-        match wrong {
-            None => Ok(()),
-            Some(at) => expect((at, self.expected[at]), (at, self.values[at])),
-        }
+        expect_each(&self.expected, &self.values, |at, value| (at, *value))
     }
 }
 

@@ -13,8 +13,10 @@ pub(crate) fn split_mix(state: &mut u64) -> u64 {
 /// Returns a number below a limit, which must not be 0; the bias is below one in 2^32 for limits
 /// below 2^32.
 pub(crate) fn below(limit: u64, state: &mut u64) -> u64 {
-    let wide = u128::from(split_mix(state)) * u128::from(limit);
-    (wide >> 64) as u64
+    let mut random = SplitMix64(*state);
+    let number = random.below(limit as usize) as u64;
+    *state = random.0;
+    number
 }
 
 #[cfg(test)]

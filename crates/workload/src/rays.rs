@@ -7,7 +7,7 @@
 //! computed in the same order on any worker, so images are equal bit by bit.
 
 use crate::fork::{Fork, Task};
-use crate::program::{Mismatch, Program, expect};
+use crate::program::{Mismatch, Program, expect_each};
 use crate::random::split_mix;
 
 /// Number of pixels that are traced serially.
@@ -223,15 +223,10 @@ impl Program for Rays {
     }
 
     fn check(&self, (): ()) -> Result<(), Mismatch> {
-        let wrong = (self.pixels.iter().zip(&self.expected)).position(|(got, want)| got != want);
-        match wrong {
-            None => Ok(()),
-            Some(at) => {
-                let pixel = (at / self.scene.side, at % self.scene.side);
-                let text = |colour: u32| format!("{colour:06x} at {pixel:?}");
-                expect(text(self.expected[at]), text(self.pixels[at]))
-            }
-        }
+        expect_each(&self.expected, &self.pixels, |at, colour| {
+            let pixel = (at / self.scene.side, at % self.scene.side);
+            format!("{colour:06x} at {pixel:?}")
+        })
     }
 }
 

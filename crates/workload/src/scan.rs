@@ -93,7 +93,7 @@ impl Task for ScanTask<'_> {
             numbers: self.numbers,
             sums: self.sums,
         };
-        upwards.run(fork.again());
+        upwards.run(fork.reborrow());
         let mut before = 0_u64;
         for sum in self.sums.iter_mut() {
             before = before.wrapping_add(std::mem::replace(sum, before));

@@ -22,7 +22,7 @@
 //! the merges that they depend on have ended; that is not a computation of forks and joins.
 
 use crate::fork::{Fork, Task};
-use crate::program::{Mismatch, Program, expect};
+use crate::program::{Mismatch, Program, expect_each};
 use crate::random::split_mix;
 
 /// Up to this length the standard library's sort is used: it uses insertion or a sorting network
@@ -113,12 +113,7 @@ impl Program for Sort {
     }
 
     fn check(&self, (): ()) -> Result<(), Mismatch> {
-        let wrong = (self.values.iter().zip(&self.expected)).position(|(got, want)| got != want);
-        let at = |position: usize| (position, self.values[position]);
-        match wrong {
-            None => Ok(()),
-            Some(position) => expect((position, self.expected[position]), at(position)),
-        }
+        expect_each(&self.expected, &self.values, |at, value| (at, *value))
     }
 }
 
@@ -167,7 +162,7 @@ impl Task for SortTask<'_> {
             into_buffer: !into_buffer,
             merge,
         };
-        fork.again().fork(
+        fork.reborrow().fork(
             half(&mut *left, &mut *left_buffer),
             half(&mut *right, &mut *right_buffer),
         );

@@ -17,7 +17,7 @@ use crate::program::{Mismatch, Program};
 
 /// Matrices up to this side are multiplied by [`Product`]: the additions would cost more than the
 /// product that is saved.
-const BASE: usize = 128;
+pub(crate) const BASE: usize = 128;
 
 /// Multiplies two matrices by Strassen's method. The elements are small whole numbers, so the
 /// result is exact. An operation is a multiplication with an addition of the plain method.
@@ -125,7 +125,7 @@ impl Task for StrassenTask<'_> {
             right,
             product: Vec::new(),
         });
-        Factors(&mut products).run(fork.again());
+        Factors(&mut products).run(fork.reborrow());
         combine(&products.map(|factor| factor.product), out);
     }
 }

@@ -49,12 +49,12 @@ const T1XL: UtsTree = UtsTree::geometric(Shape::Fixed, 15, 4.0, 29);
 /// ```
 /// use locksley_workload::{Shape, UtsTree};
 ///
-/// assert_eq!(UtsTree::named("T1"), Some(UtsTree::geometric(Shape::Fixed, 10, 4.0, 19)));
+/// assert_eq!(UtsTree::published("T1"), Some(UtsTree::geometric(Shape::Fixed, 10, 4.0, 19)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UtsTree {
-    kind: Kind,
+    kind: TreeKind,
     /// b: the branching factor at the root.
     branching: f64,
     /// d: the depth limit of a geometric tree.
@@ -70,7 +70,7 @@ pub struct UtsTree {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum Kind {
+enum TreeKind {
     Binomial,
     Geometric,
     Hybrid,
@@ -91,7 +91,7 @@ impl UtsTree {
     /// q, otherwise none.
     pub const fn binomial(branching: f64, q: f64, m: u32, seed: u32) -> UtsTree {
         UtsTree {
-            kind: Kind::Binomial,
+            kind: TreeKind::Binomial,
             branching,
             depth: 0,
             shape: Shape::Fixed,
@@ -105,7 +105,7 @@ impl UtsTree {
     /// root; elsewhere the shape and the depth limit determine it.
     pub const fn geometric(shape: Shape, depth: u32, branching: f64, seed: u32) -> UtsTree {
         UtsTree {
-            kind: Kind::Geometric,
+            kind: TreeKind::Geometric,
             branching,
             depth,
             shape,
@@ -125,7 +125,7 @@ impl UtsTree {
         seed: u32,
     ) -> UtsTree {
         UtsTree {
-            kind: Kind::Hybrid,
+            kind: TreeKind::Hybrid,
             branching,
             depth,
             shape,
@@ -136,8 +136,8 @@ impl UtsTree {
     }
 
     /// Returns a tree of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L or T1XL.
-    pub fn named(name: &str) -> Option<UtsTree> {
-        UtsTree::published(name).map(|(tree, _)| tree)
+    pub fn published(name: &str) -> Option<UtsTree> {
+        UtsTree::published_with_size(name).map(|(tree, _)| tree)
     }
 
     /// Returns a tree of the literature, and its size as published with the benchmark.
@@ -145,10 +145,10 @@ impl UtsTree {
     /// ```
     /// use locksley_workload::UtsTree;
     ///
-    /// let (_, size) = UtsTree::published("T1XL").unwrap();
+    /// let (_, size) = UtsTree::published_with_size("T1XL").unwrap();
     /// assert_eq!(size.nodes, 1_635_119_272);
     /// ```
-    pub fn published(name: &str) -> Option<(UtsTree, Size)> {
+    pub fn published_with_size(name: &str) -> Option<(UtsTree, Size)> {
         let (tree, nodes, depth, leaves) = match name {
             "T1" => (T1, 4_130_071, 10, 3_305_118),
             "T2" => (T2, 4_117_769, 81, 2_342_762),
@@ -198,10 +198,10 @@ impl UtsTree {
     /// ```
     pub fn children(&self, node: &UtsNode) -> u32 {
         let geometric = match self.kind {
-            Kind::Binomial if node.depth == 0 => return self.branching as u32,
-            Kind::Binomial => false,
-            Kind::Geometric => true,
-            Kind::Hybrid => node.depth < self.depth / 2,
+            TreeKind::Binomial if node.depth == 0 => return self.branching as u32,
+            TreeKind::Binomial => false,
+            TreeKind::Geometric => true,
+            TreeKind::Hybrid => node.depth < self.depth / 2,
         };
         let u = node.random();
         if geometric {
@@ -234,7 +234,7 @@ impl UtsTree {
 /// ```
 /// use locksley_workload::{UtsNode, UtsTree};
 ///
-/// let root: UtsNode = UtsTree::named("T1").unwrap().root();
+/// let root: UtsNode = UtsTree::published("T1").unwrap().root();
 /// assert_ne!(root.child(0), root.child(1));
 /// assert_eq!(root.child(0).depth(), 1);
 /// ```
@@ -291,7 +291,7 @@ pub struct Size {
 }
 
 impl Size {
-    fn and(self, other: Size) -> Size {
+    fn merge(self, other: Size) -> Size {
         Size {
             nodes: self.nodes + other.nodes,
             depth: self.depth.max(other.depth),
@@ -320,7 +320,7 @@ pub struct Uts {
 impl Uts {
     /// Creates a search. Searches the tree once, without recursion, for the expected result.
     pub fn new(tree: UtsTree) -> Uts {
-        Uts::within(tree, u64::MAX, u32::MAX).0
+        Uts::limited(tree, u64::MAX, u32::MAX).0
     }
 
     /// Like [`new`](Uts::new); also returns `true` if the tree has at most this many nodes and
@@ -330,10 +330,10 @@ impl Uts {
     /// use locksley_workload::{Uts, UtsTree};
     ///
     /// let endless = UtsTree::binomial(2.0, 1.0, 2, 42);
-    /// let (_, ended) = Uts::within(endless, 1000, 100);
+    /// let (_, ended) = Uts::limited(endless, 1000, 100);
     /// assert!(!ended);
     /// ```
-    pub fn within(tree: UtsTree, nodes: u64, levels: u32) -> (Uts, bool) {
+    pub fn limited(tree: UtsTree, nodes: u64, levels: u32) -> (Uts, bool) {
         let root = tree.root();
         let mut expected = Size::default();
         let mut stack = vec![root];
@@ -348,7 +348,7 @@ impl Uts {
             stack.extend((0..children).map(|number| node.child(number)));
         }
         let ended = expected.nodes <= nodes && expected.depth <= levels;
-        (Uts::known(tree, expected), ended)
+        (Uts::with_size(tree, expected), ended)
     }
 
     /// Creates a search of a tree whose size is known.
@@ -356,10 +356,10 @@ impl Uts {
     /// ```
     /// use locksley_workload::{Uts, UtsTree};
     ///
-    /// let (tree, size) = UtsTree::published("T3L").unwrap();
-    /// assert_eq!(Uts::known(tree, size).size(), size);
+    /// let (tree, size) = UtsTree::published_with_size("T3L").unwrap();
+    /// assert_eq!(Uts::with_size(tree, size).size(), size);
     /// ```
-    pub fn known(tree: UtsTree, size: Size) -> Uts {
+    pub fn with_size(tree: UtsTree, size: Size) -> Uts {
         Uts {
             tree,
             root: tree.root(),
@@ -446,7 +446,7 @@ impl Task for Children<'_> {
                 ..self
             },
         );
-        a.and(b)
+        a.merge(b)
     }
 }
 
@@ -466,7 +466,7 @@ fn visit<F: Fork>(tree: &UtsTree, node: &UtsNode, fork: F) -> Size {
         from: 0,
         to,
     };
-    own.and(children.run(fork))
+    own.merge(children.run(fork))
 }
 
 #[cfg(test)]

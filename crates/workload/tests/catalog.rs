@@ -35,9 +35,9 @@ const SMALL: &[&str] = &[
     "batch:equal,threads=3,tasks=1,heavy=10",
     "loop:equal,n=1000,work=3",
     "loop:triangular,n=777,work=100",
-    "loop:dear-front,n=1000,work=1",
-    "loop:dear-end,n=1000,work=1",
-    "loop:dear-random,n=1000,work=1",
+    "loop:costly-front,n=1000,work=1",
+    "loop:costly-end,n=1000,work=1",
+    "loop:costly-random,n=1000,work=1",
     "generator:tasks=300,gap=5,grain=50",
     "chain:periods=50,serial=90,parallel=10",
     "heat:rows=50,columns=40,sweeps=7,block=4,by=spawn",
@@ -115,12 +115,12 @@ fn every_program_is_right_in_series() {
 struct Threads<'a>(&'a AtomicUsize);
 
 impl<'c> Fork for Threads<'c> {
-    type Again<'a>
+    type Reborrowed<'a>
         = Threads<'c>
     where
         Self: 'a;
 
-    fn again(&mut self) -> Threads<'c> {
+    fn reborrow(&mut self) -> Threads<'c> {
         *self
     }
 
@@ -159,12 +159,12 @@ fn every_program_is_right_on_threads() {
 struct OnWorker<'w>(&'w locksley::Worker);
 
 impl<'w> Fork for OnWorker<'w> {
-    type Again<'a>
+    type Reborrowed<'a>
         = OnWorker<'a>
     where
         Self: 'a;
 
-    fn again(&mut self) -> OnWorker<'_> {
+    fn reborrow(&mut self) -> OnWorker<'_> {
         *self
     }
 
@@ -317,16 +317,16 @@ fn error(text: &str) -> String {
 
 #[test]
 fn errors_say_where_and_what_is_possible() {
-    assert!(error("").starts_with("no program is named: possible are fib, "));
+    assert!(error("").starts_with("the program's name is missing: the programs are fib, "));
     assert!(error("fibb:n=3").starts_with("there is no program `fibb`: did you mean `fib`?"));
     let parameter = error("sort:n=5,merg=serial");
     assert!(parameter.contains("sort has no parameter `merg` (character 10 of"));
-    assert!(parameter.ends_with("did you mean `merge`? possible are n, merge, seed"));
+    assert!(parameter.ends_with("did you mean `merge`? its parameters are n, merge, seed"));
     assert!(error("uts:tree=T9").ends_with("T1L, T2L, T3L or T1XL"));
     assert!(error("fib:n=").contains("give a whole number from 0 to 50"));
     assert!(error("fib:n=-3").contains("`n=-3` (character 5 of"));
     assert!(error("fib:n=1000000").contains("give a whole number from 0 to 50"));
-    assert!(error("fib:n=3,n=4").contains("`n` is given again (character 9 of"));
+    assert!(error("fib:n=3,n=4").contains("`n` is given twice (character 9 of"));
     assert!(error("fib:3,4").contains("fib has no parameter `4`"));
 }
 
@@ -351,7 +351,16 @@ fn a_tree_without_end_is_refused_when_it_is_built() {
 #[test]
 fn what_would_take_years_or_all_memory_is_refused() {
     let batch = "batch:equal,threads=10000,tasks=10000,heavy=40";
-    for text in ["sort:n=100000000", "matrix:n=8192", batch] {
+    let spawned = "batch:equal,threads=10000,tasks=5000,heavy=1,by=spawn";
+    assert!(Spec::parse(&spawned.replace("spawn", "fork"), Scale::Quick).is_ok());
+    let strassen = "strassen:n=4096";
+    for text in [
+        "sort:n=100000000",
+        "matrix:n=8192",
+        batch,
+        spawned,
+        strassen,
+    ] {
         let refused = Spec::parse(text, Scale::Quick);
         assert!(matches!(refused, Err(SpecError::TooMuch { .. })), "{text}");
         assert!(error(text).ends_with("give smaller parameters"));

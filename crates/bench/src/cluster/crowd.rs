@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use locksley_cluster::Build;
 use locksley_cluster::leases::{
-    JobInfo, LeasePool, Order, Present, Redis, Server, Terms, Ticket, Trouble, WorkerId, pace,
+    JobInfo, LeaseError, LeasePool, Order, Redis, Server, Terms, Ticket, WorkerId, WorkerInfo, pace,
 };
 
 use super::redis::Started;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 pub(super) const NAME: &str = "crowd";
 
@@ -34,7 +34,7 @@ const ASKED: f64 = 0.75;
 
 /// Measures the share of a processor that the server takes, the larger of the two cases. Returns
 /// `None` without a server.
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, WrongResult> {
     let (workers, title, time) = if plan.quick {
         (
             400,
@@ -55,7 +55,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
             eprintln!("skipped: there is no redis-server, or it does not start");
             return Ok(None);
         };
-        let wrong = |why: String| Wrong::new(NAME, "a crowd", "a load".into(), why);
+        let wrong = |why: String| WrongResult::new(NAME, "a crowd", "a load".into(), why);
         let crowd = Crowd {
             server: &server,
             workers,
@@ -91,17 +91,17 @@ struct Crowd<'a> {
 }
 
 impl Crowd<'_> {
-    fn connect(&self) -> Result<Redis, Trouble> {
+    fn connect(&self) -> Result<Redis, LeaseError> {
         let found = Server::find(Some(&self.server.url()));
-        Redis::connect(found.map_err(|bad| Trouble::Refused(bad.to_string()))?)
+        Redis::connect(found.map_err(|bad| LeaseError::Refused(bad.to_string()))?)
     }
 
     /// Submits the tasks that the workers lease.
-    fn submit(&self) -> Result<(), Trouble> {
+    fn submit(&self) -> Result<(), LeaseError> {
         let redis = self.connect()?;
         let id = "crowd".parse();
         let job = JobInfo {
-            id: id.map_err(|_| Trouble::Refused("a name".to_owned()))?,
+            id: id.map_err(|_| LeaseError::Refused("a name".to_owned()))?,
             build: BUILD,
             program: "crowd".to_owned(),
             terms: Terms::default(),
@@ -122,7 +122,7 @@ impl Crowd<'_> {
 
     /// Simulates a part of the workers. Returns the processor time of the server since all of this
     /// part were registered, and the elapsed time.
-    fn live(&self, number: usize) -> Result<(f64, Duration), Trouble> {
+    fn live(&self, number: usize) -> Result<(f64, Duration), LeaseError> {
         let redis = self.connect()?;
         let numbers = (number..self.workers).step_by(THREADS);
         let mut all = numbers
@@ -130,7 +130,7 @@ impl Crowd<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         // The leases of the first workers are short, because there were few workers then.
         for one in &all {
-            redis.live(&one.present, Duration::from_secs(60), &one.tickets)?;
+            redis.heartbeat_and_renew(&one.present, Duration::from_secs(60), &one.tickets)?;
         }
         // All are registered and count as alive. From here on they behave like real workers.
         self.come.fetch_add(1, Ordering::Relaxed);
@@ -145,7 +145,8 @@ impl Crowd<'_> {
                 one.go_on(&redis, crowd)?;
             }
             if number == 0 && Instant::now() >= look {
-                look = Instant::now() + pace::look(crowd, redis.reclaim()?.next) / crowd;
+                look =
+                    Instant::now() + pace::reclaim_interval(crowd, redis.reclaim()?.next) / crowd;
             }
             thread::sleep(Duration::from_millis(2));
         }
@@ -153,7 +154,7 @@ impl Crowd<'_> {
     }
 
     /// Asks for work in the name of one worker after another. Returns the number of requests.
-    fn ask(&self, number: usize) -> Result<u64, Trouble> {
+    fn ask(&self, number: usize) -> Result<u64, LeaseError> {
         let redis = self.connect()?;
         let wait = pace::wait(self.workers as u32) / TOGETHER as u32;
         let names = (number * TOGETHER..self.workers).take(TOGETHER);
@@ -161,11 +162,11 @@ impl Crowd<'_> {
             thread::sleep(Duration::from_millis(20));
         }
         // The other threads send the heartbeats of all. This beat tells the number of workers.
-        let first = Present {
+        let first = WorkerInfo {
             worker: worker(number * TOGETHER),
             slots: LEASES as u32,
         };
-        redis.beat(&first, Duration::from_secs(60))?;
+        redis.heartbeat(&first, Duration::from_secs(60))?;
         let mut asked = 0;
         for number in names.cycle() {
             if self.over.load(Ordering::Relaxed) {
@@ -179,7 +180,7 @@ impl Crowd<'_> {
 
     /// Returns the share of a processor that the server takes for the workers, or `None` if the
     /// clients were too slow on this machine.
-    fn load(&self) -> Result<Option<f64>, Trouble> {
+    fn load(&self) -> Result<Option<f64>, LeaseError> {
         self.submit()?;
         let askers = if self.leases == 0 {
             self.workers.div_ceil(TOGETHER)
@@ -228,18 +229,18 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 
 /// A worker that holds leases, or none.
 struct Simulated {
-    present: Present,
+    present: WorkerInfo,
     tickets: Vec<Ticket>,
     beat: Instant,
 }
 
 impl Simulated {
-    fn begin(redis: &Redis, number: usize, leases: usize) -> Result<Simulated, Trouble> {
-        let present = Present {
+    fn begin(redis: &Redis, number: usize, leases: usize) -> Result<Simulated, LeaseError> {
+        let present = WorkerInfo {
             worker: worker(number),
             slots: LEASES as u32,
         };
-        redis.beat(&present, Duration::from_secs(60))?;
+        redis.heartbeat(&present, Duration::from_secs(60))?;
         let leases = redis.lease(&present.worker, leases, false, Duration::ZERO)?;
         Ok(Simulated {
             present,
@@ -250,20 +251,21 @@ impl Simulated {
 
     /// Sets the time of the next beat to a point between two beats.
     fn spread(&mut self, part: f64, crowd: u32) {
-        self.beat = Instant::now() + pace::beat(crowd).mul_f64(part);
+        self.beat = Instant::now() + pace::heartbeat(crowd).mul_f64(part);
     }
 
-    fn go_on(&mut self, redis: &Redis, crowd: u32) -> Result<(), Trouble> {
+    fn go_on(&mut self, redis: &Redis, crowd: u32) -> Result<(), LeaseError> {
         if Instant::now() < self.beat {
             return Ok(());
         }
         // A lease of 15 s is renewed every 5 s or with every beat. A worker renews it after three
         // quarters to all of that time.
-        let every = pace::beat(crowd).min(pace::renew(crowd, Terms::default().lease));
+        let every = pace::heartbeat(crowd).min(pace::renew(crowd, Terms::default().lease));
         self.beat += every.mul_f64(0.875);
-        let (_, good) = redis.live(&self.present, pace::alive_for(crowd), &self.tickets)?;
+        let (_, good) =
+            redis.heartbeat_and_renew(&self.present, pace::alive_for(crowd), &self.tickets)?;
         if good.contains(&false) {
-            return Err(Trouble::Refused("a lease was lost".to_owned()));
+            return Err(LeaseError::Refused("a lease was lost".to_owned()));
         }
         Ok(())
     }

@@ -14,10 +14,10 @@ pub(crate) mod mpi;
 mod redis;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Plan, Wrong};
+use crate::harness::{Bar, Plan, WrongResult};
 
 /// Measures everything that this build has the features for.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut outcome = Outcome::default();
     #[cfg(feature = "mpi")]
     let efficiency = if plan.includes(mpi::NAME) {

@@ -17,7 +17,7 @@ use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::stats::median;
 use crate::harness::table::Table;
-use crate::harness::{Plan, ThreadClock, Wrong, verify};
+use crate::harness::{Plan, ThreadClock, WrongResult, verify};
 
 pub(super) const NAME: &str = "mpi";
 
@@ -63,9 +63,9 @@ const HEADER: [&str; 9] = [
 
 /// Measures the busier rank's processor time, relative to half of the serial time. Returns `None`
 /// if the system does not tell processor times, or has no `mpirun`.
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, WrongResult> {
     let name = if plan.quick { "T1" } else { "T1L" };
-    let published = UtsTree::published(name);
+    let published = UtsTree::published_with_size(name);
     let (tree, published) = published.ok_or_else(|| wrong("a tree", name.to_owned()))?;
     let title = format!("UTS {name} on {RANKS} ranks of one worker: processor times");
     let mut table = Table::new(title, &HEADER);
@@ -113,8 +113,8 @@ fn row(table: &mut Table, round: usize, serial: f64, told: &Told) -> f64 {
     busiest / half
 }
 
-fn wrong(expected: &str, got: String) -> Wrong {
-    Wrong::new("mpi", "a run of two ranks", expected.to_owned(), got)
+fn wrong(expected: &str, got: String) -> WrongResult {
+    WrongResult::new("mpi", "a run of two ranks", expected.to_owned(), got)
 }
 
 /// Runs the serial program: depth first with a stack, as in the tasks. The recursive one is slower.
@@ -144,7 +144,7 @@ pub(crate) fn rank(tree: &str) -> ExitCode {
         workers: 1,
         ..Options::default()
     };
-    let ran = UtsTree::named(tree).map(|tree| {
+    let ran = UtsTree::published(tree).map(|tree| {
         ranks::run(
             &uts::program(),
             [Search::whole(tree)],

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::harness::progress::Progress;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Plan, ThreadClock, Wrong, verify};
+use crate::harness::{Plan, ThreadClock, WrongResult, verify};
 
 pub(super) const NAME: &str = "redis";
 
@@ -64,7 +64,7 @@ fn program() -> Program<Sum<u64>> {
 
 /// Measures the overhead of tasks of 10 ms relative to their work, with the more expensive
 /// `appendfsync`. Returns `None` without a server.
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, WrongResult> {
     let progress = Progress::start(NAME, SIZES.len() as u64);
     let mut figures = Figures::new("Processor time beyond the work, as a part of it (Redis)");
     let mut limited: Option<f64> = None;
@@ -87,8 +87,8 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
 }
 
 /// Runs `tasks` tasks of `micros` microseconds. Returns the overhead relative to the work.
-fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, Wrong> {
-    let wrong = |why: String| Wrong::new(NAME, "a job", "a result".into(), why);
+fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, WrongResult> {
+    let wrong = |why: String| WrongResult::new(NAME, "a job", "a result".into(), why);
     let redis = || Server::find(Some(&server.url())).map(Redis::later);
     let ours = Arc::new(redis().map_err(|error| wrong(error.to_string()))?);
     let build = Build::current().map_err(|error| wrong(error.to_string()))?;

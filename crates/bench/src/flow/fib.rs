@@ -6,7 +6,7 @@ use locksley::{Pool, join};
 use locksley_workload::{Fib, Program};
 
 use super::{FLOW, FORK_JOIN, SERIAL, pool};
-use crate::harness::{Contender, Sample, WallClock, Workload, Wrong};
+use crate::harness::{Contender, Sample, WallClock, Workload, WrongResult};
 
 pub(super) const NAME: &str = "flow fib P=2";
 
@@ -42,7 +42,7 @@ fn contender(name: &'static str, n: u64, fib: fn(u64) -> u64) -> Contender {
         });
         let elapsed = clock.elapsed();
         if let Some(wrong) = wrong {
-            return Err(Wrong::new(name, "fib", wrong.expected, wrong.got));
+            return Err(WrongResult::new(name, "fib", wrong.expected, wrong.got));
         }
         Ok(Sample {
             elapsed,

@@ -26,7 +26,7 @@ use std::time::Duration;
 use locksley::Pool;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Plan, Wrong};
+use crate::harness::{Bar, Plan, WrongResult};
 
 /// Limit of a flow task's time relative to a spawned task, with one worker.
 const OF_SPAWN: f64 = 3.0;
@@ -50,7 +50,7 @@ const SERIAL: &str = "serial";
 const SAMPLE: Duration = Duration::from_millis(15);
 
 /// Measures everything.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut outcome = Outcome::default();
     let longer = Plan {
         rounds: plan.rounds.div_ceil(2),

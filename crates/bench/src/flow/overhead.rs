@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley::{Pool, Scope, flow};
 
 use super::{FLOW, pool};
-use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
+use crate::harness::{Contender, Sample, WallClock, Workload, WrongResult, verify};
 
 pub(super) const NAME: &str = "flow overhead P=1";
 pub(super) const SPAWN: &str = "scope.spawn";
@@ -45,7 +45,7 @@ fn contender(name: &'static str, square: fn() -> usize) -> Contender {
         let elapsed = clock.elapsed();
         let operations = squares * (SIDE * SIDE) as u64;
         verify(name, "tasks", operations, ran as u64)?;
-        Ok::<Sample, Wrong>(Sample {
+        Ok::<Sample, WrongResult>(Sample {
             elapsed,
             operations,
             note: 0.0,

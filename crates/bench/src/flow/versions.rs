@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{BARRIER, FLOW, FORK_JOIN, SERIAL, pool};
-use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
+use crate::harness::{Contender, Sample, WallClock, Workload, WrongResult, verify};
 
 /// A program with two workers. A run computes a result from its own copy of the input; copying is
 /// not measured.
@@ -17,7 +17,7 @@ pub(super) struct Versions<I, R> {
     /// Result that every version must have, to the last bit.
     pub(super) expected: R,
     /// Outcome of checking `expected` by another method.
-    pub(super) oracle: Result<(), Wrong>,
+    pub(super) oracle: Result<(), WrongResult>,
     pub(super) serial: fn(I) -> R,
     pub(super) barrier: fn(I) -> R,
     pub(super) fork_join: fn(I) -> R,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::harness::Plan;
 
-    fn program(flow: fn(u64) -> u64, oracle: Result<(), Wrong>) -> Workload {
+    fn program(flow: fn(u64) -> u64, oracle: Result<(), WrongResult>) -> Workload {
         let double = |n| 2 * n;
         let program = Versions {
             name: "double",

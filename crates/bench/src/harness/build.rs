@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Wrong;
+use super::WrongResult;
 
 /// One of the two builds.
 #[derive(Clone, Copy)]
@@ -42,14 +42,19 @@ impl Build {
     }
 
     /// Builds the program with cargo, if necessary, next to this binary's own folder.
-    pub(crate) fn make(&self) -> Result<(), Wrong> {
+    pub(crate) fn make(&self) -> Result<(), WrongResult> {
         let status = self.cargo().and_then(|mut cargo| cargo.status());
         let got = match status {
             Ok(status) if status.success() => return Ok(()),
             Ok(status) => format!("cargo ended with {status}"),
             Err(error) => format!("cargo could not be run: {error}"),
         };
-        Err(Wrong::new(self.name, "build", "a program".to_owned(), got))
+        Err(WrongResult::new(
+            self.name,
+            "build",
+            "a program".to_owned(),
+            got,
+        ))
     }
 
     fn cargo(&self) -> io::Result<Command> {

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::{Contender, Sample, Wrong};
+use super::{Contender, Sample, WrongResult};
 
 /// Number of turns of a process.
 const LIFE: u32 = 5;
@@ -38,7 +38,7 @@ impl Guest {
         Contender::new(name, move |operations| {
             let failed = |error: io::Error| {
                 let expected = "an answer from its process".to_owned();
-                Wrong::new(name, case, expected, error.to_string())
+                WrongResult::new(name, case, expected, error.to_string())
             };
             let mut present = match guest.take() {
                 Some(present) => present,

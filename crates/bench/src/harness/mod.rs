@@ -9,7 +9,8 @@ pub(crate) mod report;
 pub(crate) mod tally;
 
 pub(crate) use locksley_measure::{
-    Plan, Sample, ThreadClock, WallClock, Wrong, clock, machine, progress, stats, table, verify,
+    Plan, Sample, ThreadClock, WallClock, WrongResult, clock, machine, progress, stats, table,
+    verify,
 };
 
 pub(crate) use bars::Bar;

@@ -97,5 +97,5 @@ fn uts(quick: bool, name: &str) -> UtsTree {
     if quick {
         return UtsTree::binomial(50.0, 0.2, 4, 42);
     }
-    UtsTree::named(name).expect("a tree of the literature")
+    UtsTree::published(name).expect("a tree of the literature")
 }

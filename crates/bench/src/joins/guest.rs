@@ -8,10 +8,10 @@ use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
 use super::contenders::{
-    Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeAny, Traced, Worker,
+    Chili, Forte, Locksley, LocksleyJoin, Rayon, Runtime, STACK, Serial, TakeAny, Traced,
 };
 use crate::harness::{Contender, Guest};
-use locksley_measure::runtimes::turn;
+use locksley_measure::runtimes::run_sample;
 
 /// Returns a contender in its own process. `runtime` is the name of a runtime, or the text of a
 /// strategy of ours.
@@ -39,17 +39,17 @@ pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> E
     type Serve<'a> = Box<dyn FnOnce() -> u8 + Send + 'a>;
     let serve: Serve<'_> = match runtime {
         Serial::NAME => Box::new(|| serve_on::<Serial>(case, workers, quick)),
-        Worker::NAME => Box::new(|| serve_on::<Worker>(case, workers, quick)),
-        Free::NAME => Box::new(|| serve_on::<Free>(case, workers, quick)),
+        Locksley::NAME => Box::new(|| serve_on::<Locksley>(case, workers, quick)),
+        LocksleyJoin::NAME => Box::new(|| serve_on::<LocksleyJoin>(case, workers, quick)),
         TakeAny::NAME => Box::new(|| serve_on::<TakeAny>(case, workers, quick)),
         Traced::NAME => Box::new(|| serve_on::<Traced>(case, workers, quick)),
         Rayon::NAME => Box::new(|| serve_on::<Rayon>(case, workers, quick)),
         Chili::NAME => Box::new(|| serve_on::<Chili>(case, workers, quick)),
         Forte::NAME => Box::new(|| serve_on::<Forte>(case, workers, quick)),
         text => match text.parse() {
-            Ok(strategy) => {
-                Box::new(move || serve_with(case, quick, move || Worker::under(strategy, workers)))
-            }
+            Ok(strategy) => Box::new(move || {
+                serve_with(case, quick, move || Locksley::under(strategy, workers))
+            }),
             Err(_) => return crate::exit::USAGE.into(),
         },
     };
@@ -102,7 +102,7 @@ impl<R: Runtime, S: Fn() -> R> Visitor for Service<'_, S> {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            match turn(&mut runtime, &mut program, (R::NAME, case.name), operations) {
+            match run_sample(&mut runtime, &mut program, (R::NAME, case.name), operations) {
                 Ok(sample) => {
                     let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
                     println!("{seconds} {operations} {}", sample.note);

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use locksley_workload::{Fib, Program};
 
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, Worker};
+use super::contenders::{Chili, Forte, Locksley, LocksleyJoin, Rayon, Runtime, Serial};
 use crate::harness::Plan;
 use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
 use crate::harness::report::Instructions;
-use locksley_measure::runtimes::turn;
+use locksley_measure::runtimes::run_sample;
 
 /// Name of the counted operation, in tables and in the hidden subcommand.
 pub(crate) const FORK: &str = "fib join";
@@ -20,8 +20,8 @@ const MANY: u64 = 25;
 
 const COUNTED: [&str; 6] = [
     Serial::NAME,
-    Worker::NAME,
-    Free::NAME,
+    Locksley::NAME,
+    LocksleyJoin::NAME,
     Rayon::NAME,
     Chili::NAME,
     Forte::NAME,
@@ -58,12 +58,12 @@ pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
     let n = (1..90).find(|&n| Fib::new(n).operations() >= joins)?;
     Some(match contender {
         Serial::NAME => run_on::<Serial>(n),
-        Worker::NAME => run_on::<Worker>(n),
-        Free::NAME => run_on::<Free>(n),
+        Locksley::NAME => run_on::<Locksley>(n),
+        LocksleyJoin::NAME => run_on::<LocksleyJoin>(n),
         Rayon::NAME => run_on::<Rayon>(n),
         Chili::NAME => run_on::<Chili>(n),
         Forte::NAME => run_on::<Forte>(n),
-        text => run_in(&mut Worker::under(text.parse().ok()?, 1), n),
+        text => run_in(&mut Locksley::under(text.parse().ok()?, 1), n),
     })
 }
 
@@ -72,7 +72,7 @@ fn run_on<R: Runtime>(n: u64) -> ExitCode {
 }
 
 fn run_in<R: Runtime>(runtime: &mut R, n: u64) -> ExitCode {
-    match turn(runtime, &mut Fib::new(n), (R::NAME, FORK), 1) {
+    match run_sample(runtime, &mut Fib::new(n), (R::NAME, FORK), 1) {
         Ok(_) => ExitCode::SUCCESS,
         Err(wrong) => {
             eprintln!("error: {wrong}");

@@ -3,7 +3,9 @@
 use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Traced, Worker};
+use super::contenders::{
+    Chili, Forte, Locksley, LocksleyJoin, Rayon, Runtime, Serial, TakeAny, Traced,
+};
 use super::turns::{CROWDED, TRACED};
 use super::{instructions, positions, probes, spawning, wake_up};
 use crate::harness::report::{Figures, Instructions};
@@ -42,7 +44,7 @@ const OF_TWO_WORKERS: f64 = 1.15;
 const OF_UNTRACED: f64 = 1.05;
 
 /// Limits of the instructions of a join.
-const INSTRUCTIONS: [(&str, f64); 2] = [(Worker::NAME, 47.0), (Free::NAME, 60.0)];
+const INSTRUCTIONS: [(&str, f64); 2] = [(Locksley::NAME, 47.0), (LocksleyJoin::NAME, 60.0)];
 
 /// Limit of the processor time of an idle pool, in percent of a core.
 const IDLE: f64 = 0.5;
@@ -72,7 +74,7 @@ fn bar(name: String, limit: f64, measured: Option<f64>) -> Bar {
 
 fn count_bars(counts: &[Instructions]) -> Vec<Bar> {
     let joins = INSTRUCTIONS.map(|(contender, limit)| (instructions::FORK, contender, limit));
-    let spawns = spawning::COUNTED.map(|counted| (counted.name, Worker::NAME, counted.limit));
+    let spawns = spawning::COUNTED.map(|counted| (counted.name, Locksley::NAME, counted.limit));
     let limits = joins.into_iter().chain(spawns);
     let bars = limits.map(|(workload, contender, limit)| {
         let of = |count: &&Instructions| (count.workload, count.contender) == (workload, contender);
@@ -95,14 +97,15 @@ impl Times<'_> {
     /// Returns the largest ratio of our time to a rival's, and the rival.
     fn to_the_fastest(&self, workload: &str) -> Option<(f64, &'static str)> {
         let rivals = [Rayon::NAME, Chili::NAME, Forte::NAME];
-        let ratios = rivals.map(|rival| Some((self.ratio(workload, Worker::NAME, rival)?, rival)));
+        let ratios =
+            rivals.map(|rival| Some((self.ratio(workload, Locksley::NAME, rival)?, rival)));
         let ratios: Vec<_> = ratios.into_iter().collect::<Option<_>>()?;
         ratios.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))
     }
 }
 
 fn time_bars(times: &Times<'_>) -> Vec<Bar> {
-    let ours = Worker::NAME;
+    let ours = Locksley::NAME;
     let mut bars: Vec<Bar> = TIMES
         .iter()
         .map(|&(workload, to, limit)| {
@@ -136,15 +139,15 @@ fn time_bars(times: &Times<'_>) -> Vec<Bar> {
 fn figure_bars(figures: &[Figures]) -> Vec<Bar> {
     let find = |title: &str, name: &str| figures.iter().find(|f| f.title == title)?.get(name);
     let (fib, rayons) = (
-        find(probes::FIB, Worker::NAME),
+        find(probes::FIB, Locksley::NAME),
         find(probes::FIB, Rayon::NAME),
     );
-    let name = |what: &str| format!("{what} {}", Worker::NAME);
+    let name = |what: &str| format!("{what} {}", Locksley::NAME);
     vec![
         bar(
             name("idle percent of a core"),
             IDLE,
-            find(probes::IDLE, Worker::NAME),
+            find(probes::IDLE, Locksley::NAME),
         ),
         bar(
             format!("{} / {}", name("memory of fib(30)"), Rayon::NAME),
@@ -159,7 +162,7 @@ fn figure_bars(figures: &[Figures]) -> Vec<Bar> {
         bar(
             name("dearest position of a deque / median"),
             positions::LIMIT,
-            find(positions::TITLE, Worker::NAME),
+            find(positions::TITLE, Locksley::NAME),
         ),
     ]
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::harness::callgrind::Unavailable;
 use crate::harness::report::{Instructions, Outcome};
-use crate::harness::{Measured, Plan, Wrong};
+use crate::harness::{Measured, Plan, WrongResult};
 
 pub(crate) use cases::{Case, Visitor, visit};
 pub(crate) use guest::{contender, serve};
@@ -28,7 +28,7 @@ pub(crate) use spawning::run as run_spawning;
 const SAMPLE: Duration = Duration::from_millis(20);
 
 /// Measures everything.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut maker = turns::Maker::new(plan.quick);
     cases::visit(plan.quick, &mut maker);
     let mut workloads = maker.workloads;

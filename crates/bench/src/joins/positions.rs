@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use locksley::Pool;
 
-use super::contenders::{Runtime, Worker};
+use super::contenders::{Locksley, Runtime};
 use crate::harness::Plan;
 use crate::harness::report::Figures;
 use crate::harness::stats::median;
@@ -44,7 +44,7 @@ pub(super) fn figures(plan: &Plan) -> Option<Figures> {
         .collect();
     let dearest = times.iter().copied().fold(0.0, f64::max);
     let mut figures = Figures::new(TITLE);
-    figures.add(Worker::NAME, dearest / median(&times));
+    figures.add(Locksley::NAME, dearest / median(&times));
     Some(figures)
 }
 

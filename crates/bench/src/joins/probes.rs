@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use locksley_workload::FibTask;
 
-use super::contenders::{Chili, Forte, Rayon, Runtime, Serial, Worker};
+use super::contenders::{Chili, Forte, Locksley, Rayon, Runtime, Serial};
 use super::memory;
 use crate::harness::report::Figures;
 use crate::harness::stats;
 use crate::harness::{Plan, WallClock};
 
 /// The runtimes that are probed.
-const PROBED: [&str; 4] = [Worker::NAME, Rayon::NAME, Chili::NAME, Forte::NAME];
+const PROBED: [&str; 4] = [Locksley::NAME, Rayon::NAME, Chili::NAME, Forte::NAME];
 
 /// Number of workers of the idle pool whose memory is limited.
 const MANY: usize = 64;
@@ -94,7 +94,7 @@ fn fib_with_code(times: usize) -> io::Result<Figures> {
 
 fn pool(times: usize) -> io::Result<Figures> {
     let mut figures = Figures::new(POOL);
-    for name in [Worker::NAME, Rayon::NAME] {
+    for name in [Locksley::NAME, Rayon::NAME] {
         figures.add(name, median(Probe::Pool, name, times, first)?);
     }
     let beyond = |numbers: &[f64]| match numbers {
@@ -103,7 +103,7 @@ fn pool(times: usize) -> io::Result<Figures> {
     };
     figures.add(
         BEYOND_STACKS,
-        median(Probe::Pool, Worker::NAME, times, beyond)?,
+        median(Probe::Pool, Locksley::NAME, times, beyond)?,
     );
     Ok(figures)
 }
@@ -149,9 +149,9 @@ fn said_nothing() -> io::Error {
 /// Measures and prints figures, in the probe's process.
 pub(crate) fn probe(probe: Probe, contender: &str, milliseconds: u64) -> ExitCode {
     let figures = match (probe, contender) {
-        (Probe::Pool, Worker::NAME) => idle_pool(),
+        (Probe::Pool, Locksley::NAME) => idle_pool(),
         (Probe::Pool, Rayon::NAME) => growth(|| Rayon::start(MANY)).map(|(_, all)| vec![all, 0.0]),
-        (_, Worker::NAME) => figures_of::<Worker>(probe, milliseconds),
+        (_, Locksley::NAME) => figures_of::<Locksley>(probe, milliseconds),
         (_, Rayon::NAME) => figures_of::<Rayon>(probe, milliseconds),
         (_, Chili::NAME) => figures_of::<Chili>(probe, milliseconds),
         (_, Forte::NAME) => figures_of::<Forte>(probe, milliseconds),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use locksley::Pool;
 
-use super::contenders::{Rayon, Runtime, Worker};
+use super::contenders::{Locksley, Rayon, Runtime};
 use crate::harness::Plan;
 use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
@@ -78,7 +78,7 @@ pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
     let mut instructions = Vec::new();
     for counted in counted {
         progress.step();
-        for contender in [Worker::NAME, Rayon::NAME] {
+        for contender in [Locksley::NAME, Rayon::NAME] {
             if counted.by(contender).is_some() {
                 let subcommand = [crate::TURN, counted.name, contender];
                 instructions.push(Instructions {
@@ -95,7 +95,7 @@ pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
 impl Counted {
     fn by(&self, contender: &str) -> Option<fn(u64)> {
         match contender {
-            Worker::NAME => Some(self.ours),
+            Locksley::NAME => Some(self.ours),
             Rayon::NAME => self.rayons,
             _ => None,
         }

@@ -3,7 +3,9 @@
 use locksley_workload::Program;
 
 use super::cases::{Case, Visitor};
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Traced, Worker};
+use super::contenders::{
+    Chili, Forte, Locksley, LocksleyJoin, Rayon, Runtime, Serial, TakeAny, Traced,
+};
 use super::guest;
 use crate::harness::Workload;
 
@@ -40,7 +42,7 @@ impl Maker {
             name,
             about: case.about,
             reference: if name == TRACED.1 {
-                Worker::NAME
+                Locksley::NAME
             } else {
                 Serial::NAME
             },
@@ -61,8 +63,8 @@ const fn entry(name: &'static str, workers: usize) -> Entry {
 const fn all_contenders(workers: usize) -> [Entry; 6] {
     [
         entry(Serial::NAME, 1),
-        entry(Worker::NAME, workers),
-        entry(Free::NAME, workers),
+        entry(Locksley::NAME, workers),
+        entry(LocksleyJoin::NAME, workers),
         entry(Rayon::NAME, workers),
         entry(Chili::NAME, workers),
         entry(Forte::NAME, workers),
@@ -76,10 +78,10 @@ impl Visitor for Maker {
         }
         let mut contenders = all_contenders(2).to_vec();
         contenders.push(entry(TakeAny::NAME, 2));
-        contenders.push((CROWDED, Worker::NAME, CROWD));
+        contenders.push((CROWDED, Locksley::NAME, CROWD));
         self.push(&case, case.two, &contenders);
         if case.name == TRACED.0 {
-            let both = [entry(Worker::NAME, 2), entry(Traced::NAME, 2)];
+            let both = [entry(Locksley::NAME, 2), entry(Traced::NAME, 2)];
             self.push(&case, TRACED.1, &both);
         }
     }

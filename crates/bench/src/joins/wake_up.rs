@@ -5,9 +5,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::contenders::{Rayon, Runtime, Worker};
+use super::contenders::{Locksley, Rayon, Runtime};
 use crate::harness::stats::median;
-use crate::harness::{Contender, Sample, Workload, Wrong};
+use crate::harness::{Contender, Sample, Workload, WrongResult};
 
 /// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "wake-up";
@@ -23,7 +23,7 @@ trait Spawn: Runtime {
     fn spawn(&self, task: impl FnOnce() + Send + 'static);
 }
 
-impl Spawn for Worker {
+impl Spawn for Locksley {
     fn spawn(&self, task: impl FnOnce() + Send + 'static) {
         drop(self.0.spawn(task));
     }
@@ -42,7 +42,7 @@ pub(super) fn workload() -> Workload {
         about: "from handing a task to two sleeping workers to its start",
         reference: Rayon::NAME,
         note: None,
-        contenders: vec![contender::<Worker>(), contender::<Rayon>()],
+        contenders: vec![contender::<Locksley>(), contender::<Rayon>()],
     }
 }
 
@@ -54,7 +54,7 @@ fn contender<R: Spawn>() -> Contender {
             .map(|_| wake(runtime))
             .collect();
         let median = Duration::from_secs_f64(median(&samples));
-        Ok::<_, Wrong>(Sample {
+        Ok::<_, WrongResult>(Sample {
             elapsed: median,
             operations: 1,
             note: 0.0,

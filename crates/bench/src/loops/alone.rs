@@ -7,17 +7,17 @@ use locksley::prelude::*;
 use super::case::{Case, LOCKSLEY, Pools, SEQUENTIAL, bar};
 use super::inputs::{many, numbers};
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Limits of a loop's time relative to the sequential iterator, for large and for small loops.
 const LIMITS: [f64; 2] = [1.02, 1.10];
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let pools = Pools::new(1);
     for (len, limit) in [many(plan.quick), 1000].into_iter().zip(LIMITS) {
         let input = Arc::new(numbers(len));
         let length = if len > 1000 { 2 } else { 1 };
-        let mut add = |case: Case, length: usize, name: &str| -> Result<(), Wrong> {
+        let mut add = |case: Case, length: usize, name: &str| -> Result<(), WrongResult> {
             let measured = case.run(plan, length)?;
             outcome.bars.push(bar(&measured, name, SEQUENTIAL, limit));
             outcome.workloads.extend(measured);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Bar, Contender, Measured, Plan, Sample, Workload, Wrong, verify};
+use crate::harness::{Bar, Contender, Measured, Plan, Sample, Workload, WrongResult, verify};
 
 pub(super) const SEQUENTIAL: &str = "sequential";
 pub(super) const LOCKSLEY: &str = "locksley";
@@ -124,7 +124,7 @@ impl Case {
 
     /// Lets the contenders take turns, if the plan includes the case. The plan's rounds are divided
     /// by `length`.
-    pub(super) fn run(self, plan: &Plan, length: usize) -> Result<Option<Measured>, Wrong> {
+    pub(super) fn run(self, plan: &Plan, length: usize) -> Result<Option<Measured>, WrongResult> {
         if !plan.includes(self.name) {
             return Ok(None);
         }

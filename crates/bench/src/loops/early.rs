@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use super::case::{Case, LOCKSLEY, Pools, RAYON, SEQUENTIAL};
 use super::inputs::many;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Bar, Plan, Wrong};
+use crate::harness::{Bar, Plan, WrongResult};
 
 /// Limit of the mean time of the searches relative to rayon.
 const LIMIT: f64 = 0.7;
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let pools = Pools::new(2);
     let len = many(plan.quick);
     let mut ratios = Vec::new();

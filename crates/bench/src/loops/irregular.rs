@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::case::{Case, LOCKSLEY, Pools, SEQUENTIAL, bar};
 use super::inputs::work;
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Measured, Plan, Wrong};
+use crate::harness::{Bar, Measured, Plan, WrongResult};
 
 /// Limit of the time of the loops relative to rayon's best.
 const LIMIT: f64 = 1.02;
@@ -19,7 +19,7 @@ const GRAINS: [(&str, usize); 4] = [
     ("rayon 4096", 4096),
 ];
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let pools = Pools::new(2);
     let scale = if plan.quick { 100 } else { 1 };
     let rows = 800 / scale.min(8);
@@ -35,26 +35,26 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
             work(n, n)
         }),
         loops(
-            "dear front",
+            "costly front",
             "the first hundredth costs 1000 times as much",
             &pools,
             1_000_000 / scale,
-            move |n| dear(n, n < 10_000 / scale),
+            move |n| costly(n, n < 10_000 / scale),
         ),
         loops(
-            "dear end",
+            "costly end",
             "the last hundredth costs 1000 times as much",
             &pools,
             1_000_000 / scale,
-            move |n| dear(n, n >= 990_000 / scale),
+            move |n| costly(n, n >= 990_000 / scale),
         ),
         loops(
-            "dear random",
+            "costly random",
             "one in a hundred costs 1000 times as much",
             &pools,
             1_000_000 / scale,
             |n| {
-                dear(
+                costly(
                     n,
                     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & 0xffff < 655,
                 )
@@ -101,8 +101,8 @@ where
 }
 
 /// Computes an item that costs a thousand steps, or one.
-pub(super) fn dear(n: u64, is_dear: bool) -> u64 {
-    work(n, if is_dear { 1000 } else { 1 })
+pub(super) fn costly(n: u64, is_costly: bool) -> u64 {
+    work(n, if is_costly { 1000 } else { 1 })
 }
 
 /// Returns the best grain, by the median of its ratios to the sequential loop.

@@ -22,10 +22,10 @@ mod simulated;
 mod uniform;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Measures everything.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut outcome = Outcome::default();
     alone::measure(plan, &mut outcome)?;
     uniform::measure(plan, &mut outcome)?;

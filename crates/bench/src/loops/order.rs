@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::case::{Case, LOCKSLEY, Pools, RAYON, SEQUENTIAL, bar};
 use super::inputs::{many, nearly_sorted, numbers, words};
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Limit of the time of a scan on two workers relative to the sequential one: half, plus the second
 /// pass in the cache.
@@ -21,7 +21,7 @@ const HALVES: &str = "halves apart";
 /// Limit of the time of a sort relative to rayon.
 const SORT: f64 = 1.03;
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let pools = Pools::new(2);
     scan(plan, outcome, &pools)?;
     let many = many(plan.quick);
@@ -52,7 +52,7 @@ fn spans(plan: &Plan, outcome: &mut Outcome) {
     outcome.figures.push(spans);
 }
 
-fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> {
+fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), WrongResult> {
     let input = Arc::new(numbers(many(plan.quick)));
     let add = |a: &u64, b: &u64| a.wrapping_add(*b);
     let total = input.iter().fold(0, |a, b| add(&a, b));
@@ -104,7 +104,7 @@ fn sorts<T>(
     pools: &Pools,
     what: &str,
     input: Vec<T>,
-) -> Result<(), Wrong>
+) -> Result<(), WrongResult>
 where
     T: Ord + Clone + Send + Sync + 'static,
 {

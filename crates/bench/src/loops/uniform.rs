@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::case::{Case, LOCKSLEY, Pools, RAYON, SEQUENTIAL, bar};
 use super::inputs::{many, numbers, work};
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Limit of the time of large loops relative to rayon.
 const LARGE: f64 = 1.0;
@@ -16,7 +16,7 @@ const LARGE: f64 = 1.0;
 /// Limits of the time of small loops relative to rayon, and to the sequential iterator.
 const SMALL: [(&str, f64); 2] = [(RAYON, 0.5), (SEQUENTIAL, 1.05)];
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let pools = Pools::new(2);
     large(plan, outcome, &pools)?;
     for len in [100, 1000, 10_000] {
@@ -27,9 +27,9 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn large(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> {
+fn large(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), WrongResult> {
     let input = Arc::new(numbers(many(plan.quick)));
-    let mut add = |case: Case, name: &str| -> Result<(), Wrong> {
+    let mut add = |case: Case, name: &str| -> Result<(), WrongResult> {
         let measured = case.run(plan, 1)?;
         outcome.bars.push(bar(&measured, name, RAYON, LARGE));
         outcome.workloads.extend(measured);
@@ -96,7 +96,7 @@ fn small<const NANOSECONDS: u64>(
     outcome: &mut Outcome,
     pools: &Pools,
     len: u64,
-) -> Result<(), Wrong> {
+) -> Result<(), WrongResult> {
     let name = format!("{len} x {NANOSECONDS} ns P=2");
     let item = |n: u64| work(n, NANOSECONDS) >> 20;
     let expected: u64 = (0..len).map(item).sum();

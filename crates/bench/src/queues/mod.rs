@@ -7,7 +7,7 @@ mod workloads;
 use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
 use crate::harness::report::{Instructions, Outcome};
-use crate::harness::{Measured, Plan, Workload, Wrong};
+use crate::harness::{Measured, Plan, Workload, WrongResult};
 use workloads::{
     busy_owner, owner_pair, producer_consumer, push_all_pop_all, steal_half, steal_one,
 };
@@ -26,7 +26,7 @@ pub(crate) fn workloads() -> Vec<Workload> {
 }
 
 /// Runs every measurement of the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let workloads: Vec<Measured> = workloads()
         .into_iter()
         .filter(|workload| plan.includes(workload.name))

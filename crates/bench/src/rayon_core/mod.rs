@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Build, Contender, Guest, Measured, Plan, Workload, Wrong};
+use crate::harness::{Bar, Build, Contender, Guest, Measured, Plan, Workload, WrongResult};
 
 /// The two programs.
 const BUILDS: [Build; 2] = Build::both("rayon");
@@ -164,7 +164,7 @@ const CASES: [Case; 15] = [
 ];
 
 /// Runs every measurement of the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let cases: Vec<&Case> = CASES
         .iter()
         .filter(|case| plan.includes(case.name))

@@ -17,7 +17,7 @@ use locksley_workload::{Fib, Fork, Program, Sort, Task, Uts, UtsTree};
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
-use crate::harness::{Plan, WallClock, Wrong};
+use crate::harness::{Plan, WallClock, WrongResult};
 
 pub(super) const NAME: &str = "agreement";
 
@@ -108,9 +108,9 @@ const STACK: usize = 64 << 20;
 struct OnPool;
 
 impl Fork for OnPool {
-    type Again<'a> = OnPool;
+    type Reborrowed<'a> = OnPool;
 
-    fn again(&mut self) -> OnPool {
+    fn reborrow(&mut self) -> OnPool {
         OnPool
     }
 
@@ -127,7 +127,7 @@ struct Seen {
     milliseconds: f64,
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let header = [
         "program",
         "P",
@@ -148,7 +148,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     let tree = if plan.quick {
         UtsTree::binomial(50.0, 0.2, 4, 42)
     } else {
-        UtsTree::named("T3").unwrap_or(UtsTree::binomial(2000.0, 0.124_875, 8, 42))
+        UtsTree::published("T3").unwrap_or(UtsTree::binomial(2000.0, 0.124_875, 8, 42))
     };
     let fib = Strands::new(dag::Fib::new(n));
     let uts = Strands::new(dag::Uts::new(tree));
@@ -194,7 +194,7 @@ fn compare<P: Program, C: Computation>(
     plan: &Plan,
     (table, ranks): (&mut Table, &mut Table),
     progress: &Progress,
-) -> Result<(), Wrong> {
+) -> Result<(), WrongResult> {
     let span = computation.size().span as f64;
     // The strategy in which an owner has no other costs.
     let alone = in_pool(name, program, "semi-private", 1, plan)?;
@@ -295,7 +295,7 @@ fn in_pool<P: Program>(
     strategy: &str,
     workers: usize,
     plan: &Plan,
-) -> Result<Option<Seen>, Wrong> {
+) -> Result<Option<Seen>, WrongResult> {
     let Ok(strategy) = strategy.parse() else {
         return Ok(None);
     };
@@ -316,7 +316,7 @@ fn in_pool<P: Program>(
         let total = (pool.stats() - before).total();
         steals.push((total.steals + total.accepted + total.collected) as f64);
         let wrong = |error| {
-            Wrong::new(
+            WrongResult::new(
                 name,
                 "its result",
                 "the oracle's".into(),
@@ -336,8 +336,9 @@ fn simulated<C: Computation>(
     strategy: &'static str,
     processors: usize,
     costs: Costs,
-) -> Result<Seen, Wrong> {
-    let wrong = |error: String| Wrong::new(strategy, "a simulation", "a report".into(), error);
+) -> Result<Seen, WrongResult> {
+    let wrong =
+        |error: String| WrongResult::new(strategy, "a simulation", "a report".into(), error);
     let parsed = strategy
         .parse()
         .map_err(|error| wrong(format!("{error}")))?;

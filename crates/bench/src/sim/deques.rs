@@ -12,26 +12,9 @@ use locksley_workload::UtsTree;
 
 use crate::harness::progress::Progress;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Bar, Plan, Wrong, verify};
+use crate::harness::{Bar, Plan, WrongResult, verify};
 
 pub(super) const NAME: &str = "deques";
-
-/// Costs in nanoseconds, as measured: a few for a fork, an exposure and a compare-and-swap, about a
-/// hundred for an attempt to steal (cache misses), ten thousand for a barrier with other threads
-/// running. An interrupt is assumed to take a thousand, which is less than was measured.
-const COSTS: Costs = Costs {
-    node: 1,
-    steal: 100,
-    cas: 20,
-    fence: 0,
-    donation: 0,
-    probe: 0,
-    fork: 2,
-    expose: 20,
-    barrier: 10_000,
-    interrupt: 1000,
-    miss: 0,
-};
 
 const PROCESSORS: [(&str, usize); 8] = [
     ("P=2", 2),
@@ -49,7 +32,7 @@ const PROCESSORS: [(&str, usize); 8] = [
 const IDLE: f64 = 0.25;
 const OF_ASYMMETRIC: f64 = 0.5;
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let quick = plan.quick;
     let progress = Progress::start(NAME, 3);
     let titles = [
@@ -63,7 +46,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         "Efficiency, asymmetric deque: UTS T3, 100 ns a node",
         "Efficiency, split deque: UTS T3, 100 ns a node",
     ];
-    if let (false, Some((tree, _))) = (quick, UtsTree::published("T3")) {
+    if let (false, Some((tree, _))) = (quick, UtsTree::published_with_size("T3")) {
         curves(
             titles,
             &mut Strands::new(Uts::new(tree)),
@@ -107,7 +90,7 @@ fn curves<C: Computation>(
     node: u32,
     quick: bool,
     outcome: &mut Outcome,
-) -> Result<[f64; 2], Wrong> {
+) -> Result<[f64; 2], WrongResult> {
     let mut at_64 = [0.0; 2];
     let strategies = [Strategy::Asymmetric, Strategy::Split];
     for ((title, strategy), at_64) in titles.into_iter().zip(strategies).zip(&mut at_64) {
@@ -117,12 +100,15 @@ fn curves<C: Computation>(
                 continue;
             }
             let setup = Setup {
-                costs: Costs { node, ..COSTS },
+                costs: Costs {
+                    node,
+                    ..Costs::MEASURED
+                },
                 ..Setup::new(processors, strategy)
             };
             let report = simulate(computation, &setup);
             let report = report.map_err(|error| {
-                Wrong::new(title, "a simulation", "a report".into(), error.to_string())
+                WrongResult::new(title, "a simulation", "a report".into(), error.to_string())
             })?;
             let (work, executed) = (report.size.work, report.tally.executed);
             verify(title, "nodes executed", work, executed)?;

@@ -5,10 +5,10 @@ mod deques;
 mod throughput;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Runs every measurement of the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut outcome = Outcome::default();
     if plan.includes(throughput::NAME) {
         throughput::measure(plan, &mut outcome)?;

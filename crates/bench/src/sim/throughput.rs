@@ -5,7 +5,7 @@ use locksley_sim::{Setup, Strategy, simulate};
 
 use crate::harness::progress::Progress;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::{Bar, Plan, ThreadClock, Wrong, verify};
+use crate::harness::{Bar, Plan, ThreadClock, WrongResult, verify};
 
 pub(super) const NAME: &str = "throughput";
 
@@ -35,7 +35,7 @@ const STRATEGIES: [&str; 14] = [
     "greedy",
 ];
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let progress = Progress::start(NAME, STRATEGIES.len() as u64 + 4);
     let mut rates = Figures::new("Nodes simulated per second and core, in millions (fib, P = 64)");
     let n = if plan.quick { 16 } else { 29 };
@@ -80,8 +80,9 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
 }
 
 /// Returns the core's time per node.
-fn nanoseconds(n: u32, processors: usize, strategy: &'static str) -> Result<f64, Wrong> {
-    let wrong = |error: String| Wrong::new(strategy, "a simulation", "a report".into(), error);
+fn nanoseconds(n: u32, processors: usize, strategy: &'static str) -> Result<f64, WrongResult> {
+    let wrong =
+        |error: String| WrongResult::new(strategy, "a simulation", "a report".into(), error);
     let parsed: Strategy = strategy
         .parse()
         .map_err(|error| wrong(format!("{error}")))?;

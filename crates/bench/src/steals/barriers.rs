@@ -1,7 +1,7 @@
 //! Number of `membarrier` calls per successful steal, according to the pool's own statistics.
 
 use locksley::WorkerStats;
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_workload::Program;
 
 use super::bar;
@@ -10,7 +10,7 @@ use super::spin::{self, Rate, spin};
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
-use crate::harness::{Bar, Plan, Wrong, verify};
+use crate::harness::{Bar, Plan, WrongResult, verify};
 use crate::joins::{self, Case, Visitor};
 
 const LIMIT: f64 = 0.05;
@@ -53,7 +53,7 @@ impl Counted {
     }
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let mut programs = Programs {
         plan,
         counted: Ok(Vec::new()),
@@ -110,9 +110,9 @@ fn table(counted: &[Counted]) -> Table {
 }
 
 /// Runs `program` and returns the counts of all workers.
-fn count<R>(pool: &mut Worker, program: impl FnOnce(&mut Worker) -> R) -> (WorkerStats, R) {
+fn count<R>(pool: &mut Locksley, program: impl FnOnce(&mut Locksley) -> R) -> (WorkerStats, R) {
     // A worker publishes its counts when it takes a job.
-    let tell = |pool: &Worker| {
+    let tell = |pool: &Locksley| {
         pool.0.broadcast(|_| ());
         pool.0.stats().total()
     };
@@ -124,7 +124,7 @@ fn count<R>(pool: &mut Worker, program: impl FnOnce(&mut Worker) -> R) -> (Worke
 /// Runs the programs.
 struct Programs<'p> {
     plan: &'p Plan,
-    counted: Result<Vec<Counted>, Wrong>,
+    counted: Result<Vec<Counted>, WrongResult>,
 }
 
 impl Visitor for Programs<'_> {
@@ -143,15 +143,15 @@ impl Visitor for Programs<'_> {
     }
 }
 
-fn run(name: &str, mut program: impl Program) -> Result<WorkerStats, Wrong> {
-    let mut pool = Worker::start(WORKERS);
+fn run(name: &str, mut program: impl Program) -> Result<WorkerStats, WrongResult> {
+    let mut pool = Locksley::start(WORKERS);
     let (stats, result) = count(&mut pool, |pool| {
         (0..RUNS).try_for_each(|_| {
             let output = pool.run(program.task());
             program.check(output)
         })
     });
-    result.map_err(|wrong| Wrong::new(Worker::NAME, name, wrong.expected, wrong.got))?;
+    result.map_err(|wrong| WrongResult::new(Locksley::NAME, name, wrong.expected, wrong.got))?;
     Ok(stats)
 }
 
@@ -161,13 +161,13 @@ fn open(
     (tasks, length): (u32, f64),
     rate: Rate,
     quick: bool,
-) -> Result<Counted, Wrong> {
+) -> Result<Counted, WrongResult> {
     let _progress = Progress::start(&name, 1);
     let (tasks, steps) = (u64::from(tasks), rate.steps(length));
     let time = if quick { QUICK_TIME } else { TIME };
     let calls = (time / (tasks as f64 * length)).ceil() as u64;
     let mut results = vec![0_u64; tasks as usize];
-    let mut pool = Worker::start(WORKERS);
+    let mut pool = Locksley::start(WORKERS);
     let (stats, ()) = count(&mut pool, |pool| {
         pool.0.install(|| {
             for _ in 0..calls {
@@ -186,7 +186,7 @@ fn open(
     };
     let once: Vec<u64> = (0..tasks).map(|seed| spin(steps, seed)).collect();
     verify(
-        Worker::NAME,
+        Locksley::NAME,
         &name,
         sum(&once).wrapping_mul(calls),
         sum(&results),

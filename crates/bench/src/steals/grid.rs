@@ -12,7 +12,7 @@ use crate::harness::Build;
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
-use crate::harness::{Bar, Plan, Wrong};
+use crate::harness::{Bar, Plan, WrongResult};
 
 /// Ways to fork the tasks.
 const MEANS: [&str; 4] = ["scope", JOIN, "par_iter", "par_bridge"];
@@ -160,7 +160,11 @@ impl Measured {
         self.cell.caller == IN && work >= ENOUGH && self.processors < FREE
     }
 
-    fn measure(cell: &'static Cell, plan: &Plan, outcome: &mut Outcome) -> Result<Measured, Wrong> {
+    fn measure(
+        cell: &'static Cell,
+        plan: &Plan,
+        outcome: &mut Outcome,
+    ) -> Result<Measured, WrongResult> {
         let (pair, rounds) = (cell.pair(plan.quick), pair::rounds(plan, ROUNDS));
         let mut last = pair.run(rounds)?;
         let mut walls = vec![last.wall()];
@@ -180,7 +184,7 @@ impl Measured {
     }
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let everything = !plan.quick || plan.only.is_some();
     let cells = CELLS.iter().filter(|cell| plan.includes(&cell.name));
     let cells: Vec<_> = cells.filter(|cell| everything || cell.is_quick()).collect();

@@ -6,7 +6,7 @@ use super::pair::{self, Pair};
 use crate::harness::report::Outcome;
 use crate::harness::stats::number;
 use crate::harness::table::Table;
-use crate::harness::{Build, Plan, Wrong};
+use crate::harness::{Build, Plan, WrongResult};
 
 /// One worker is busy; the others get 20 us of work every 200 us.
 const LOW: Pair = Pair {
@@ -32,7 +32,7 @@ const LATE: Pair = Pair {
     calls: 1,
 };
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let mut processor = None;
     if plan.includes(LOW.name) {
         pair::build()?;

@@ -21,10 +21,10 @@ mod programs;
 mod spin;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Plan, Wrong};
+use crate::harness::{Bar, Plan, WrongResult};
 
 /// Runs every measurement of the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     let mut outcome = Outcome::default();
     grid::measure(plan, &mut outcome)?;
     programs::measure(plan, &mut outcome)?;

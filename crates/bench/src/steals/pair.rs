@@ -7,7 +7,7 @@ use std::process::Command;
 use super::spin::Rate;
 use crate::harness::progress::Progress;
 use crate::harness::stats::{Summary, median};
-use crate::harness::{Build, Guest, Measured, Plan, Workload, Wrong};
+use crate::harness::{Build, Guest, Measured, Plan, Workload, WrongResult};
 use locksley_measure::Series;
 
 const BUILDS: [Build; 2] = Build::both("steals");
@@ -35,13 +35,13 @@ pub(super) struct Outcome {
 }
 
 /// Builds both with cargo, unless they are up to date.
-pub(super) fn build() -> Result<(), Wrong> {
+pub(super) fn build() -> Result<(), WrongResult> {
     BUILDS.iter().try_for_each(Build::make)
 }
 
 impl Pair {
     /// Runs the processes in turns, in an order that changes from round to round.
-    pub(super) fn run(&self, rounds: usize) -> Result<Outcome, Wrong> {
+    pub(super) fn run(&self, rounds: usize) -> Result<Outcome, WrongResult> {
         let rate = self.calibrate()?;
         let mut workload = self.workload(rate);
         let mut series = BUILDS.map(|build| Series {
@@ -69,7 +69,7 @@ impl Pair {
     }
 
     /// Like [`run`](Self::run), but shows the progress.
-    pub(super) fn run_shown(&self, rounds: usize) -> Result<Outcome, Wrong> {
+    pub(super) fn run_shown(&self, rounds: usize) -> Result<Outcome, WrongResult> {
         let _progress = Progress::start(self.name, 1);
         self.run(rounds)
     }
@@ -94,7 +94,7 @@ impl Pair {
     }
 
     /// Returns the processor's present speed as measured by one of the builds. Both builds use it.
-    fn calibrate(&self) -> Result<Rate, Wrong> {
+    fn calibrate(&self) -> Result<Rate, WrongResult> {
         let [build, _] = BUILDS;
         let answer = || -> io::Result<Rate> {
             let output = Command::new(build.binary()?).arg("calibrate").output()?;
@@ -103,7 +103,8 @@ impl Pair {
             rate.map_err(|_| io::Error::other(format!("it said {text:?}")))
         };
         let expected = || "steps per microsecond".to_owned();
-        answer().map_err(|error| Wrong::new(build.name, self.name, expected(), error.to_string()))
+        answer()
+            .map_err(|error| WrongResult::new(build.name, self.name, expected(), error.to_string()))
     }
 }
 

@@ -5,7 +5,7 @@ use super::grid::shown;
 use super::pair::{self, Pair};
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
-use crate::harness::{Build, Plan, Wrong};
+use crate::harness::{Build, Plan, WrongResult};
 
 /// Limit of our time relative to rayon's.
 const LIMIT: f64 = 1.03;
@@ -109,7 +109,7 @@ const PROGRAMS: [Pair; 13] = [
     ),
 ];
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let title = "programs: locksley / rayon";
     let mut table = Table::new(title, &["program", "wall time", "processor time"]);
     let mut is_built = false;

@@ -12,7 +12,7 @@ use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::stats::{median, number};
 use crate::harness::table::Table;
-use crate::harness::{Plan, Wrong, verify};
+use crate::harness::{Plan, WrongResult, verify};
 
 const NAME: &str = "balance";
 
@@ -44,7 +44,7 @@ struct Seen {
     ratio: f64,
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     if !plan.includes(NAME) {
         return Ok(());
     }
@@ -93,7 +93,7 @@ fn row(name: &str, workers: usize, seen: &[Seen]) -> Vec<String> {
 
 const TASKS: u64 = 1024;
 
-fn run(name: &'static str, strategy: Strategy, workers: usize) -> Result<Seen, Wrong> {
+fn run(name: &'static str, strategy: Strategy, workers: usize) -> Result<Seen, WrongResult> {
     let pool = lineup::builder(strategy, workers).build();
     let pool = pool.expect("the machine has room for a pool");
     let micros = Duration::from_micros;

@@ -13,7 +13,7 @@ use locksley::{Pool, Strategy};
 
 use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
-use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
+use crate::harness::{Contender, Plan, Sample, Workload, WrongResult, verify};
 
 /// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "hidden behind 100 ms";
@@ -105,7 +105,7 @@ fn contender(name: &'static str, strategy: Strategy) -> Contender {
     })
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     if !plan.includes(NAME) || lineup::is_crowded(2) {
         return Ok(());
     }

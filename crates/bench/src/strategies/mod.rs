@@ -25,10 +25,10 @@ mod programs;
 mod throttled;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Wrong};
+use crate::harness::{Plan, WrongResult};
 
 /// Runs every measurement of the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, WrongResult> {
     lineup::remark();
     let mut outcome = Outcome::default();
     programs::measure(plan, &mut outcome)?;

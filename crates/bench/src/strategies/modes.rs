@@ -13,7 +13,7 @@ use locksley::{Pool, Strategy};
 
 use super::lineup::{self, DEALING, Work};
 use crate::harness::report::Outcome;
-use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
+use crate::harness::{Contender, Plan, Sample, Workload, WrongResult, verify};
 
 const CONTENDERS: [&str; 5] = [
     DEALING,
@@ -100,7 +100,7 @@ fn contender(name: &'static str, strategy: Strategy, lengths: Lengths) -> Conten
     })
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     for (name, about, lengths) in CASES {
         if !plan.includes(name) || lineup::is_crowded(WORKERS) {
             continue;

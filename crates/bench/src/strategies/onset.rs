@@ -24,7 +24,7 @@ use locksley::{Idle, Pool, Strategy};
 use super::lineup::{self, CROWDS, STEALING, Work};
 use crate::harness::report::Outcome;
 use crate::harness::stats::median;
-use crate::harness::{Contender, Measured, Plan, Sample, Workload, Wrong, verify};
+use crate::harness::{Contender, Measured, Plan, Sample, Workload, WrongResult, verify};
 
 /// Ways to create the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,7 +305,7 @@ fn contender(name: &'static str, strategy: Strategy, scene: Scene) -> Contender 
     })
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     for (shape, makespans, busies) in SCENES {
         let names = makespans.into_iter().zip(busies);
         for (workers, (name, busy)) in CROWDS.into_iter().zip(names) {

@@ -14,7 +14,7 @@ use crate::harness::progress::Progress;
 use crate::harness::report::{Figures, Outcome};
 use crate::harness::stats::number;
 use crate::harness::table::Table;
-use crate::harness::{Plan, Wrong, verify};
+use crate::harness::{Plan, WrongResult, verify};
 use crate::joins;
 
 const NAME: &str = "price";
@@ -26,7 +26,7 @@ const NAME: &str = "price";
 pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, \
                                beyond the lists that are recycled";
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     if plan.includes(NAME) {
         count_operations(plan, outcome)?;
     }
@@ -40,7 +40,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let header = [
         "strategy",
         "P",
@@ -79,7 +79,7 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
 
 /// Runs two workers that deal to each other through a matrix like the pool's. Returns the share of
 /// calls with a read-modify-write, except for calls that exchange a list.
-fn beyond_lists(items: u64) -> Result<f64, Wrong> {
+fn beyond_lists(items: u64) -> Result<f64, WrongResult> {
     let team = pcb::matrix::<u64>(2, GRANULARITY);
     let sides: Vec<(u64, u64)> = thread::scope(|scope| {
         let sides: Vec<_> = team
@@ -152,7 +152,7 @@ fn of_joins(
     strategy: Strategy,
     workers: usize,
     plan: &Plan,
-) -> Result<[f64; 3], Wrong> {
+) -> Result<[f64; 3], WrongResult> {
     fn fib(worker: &locksley::Worker, n: u64) -> u64 {
         if n < 2 {
             return n;
@@ -167,7 +167,7 @@ fn of_joins(
         answer = pool.run(|worker| fib(worker, n));
     });
     let checked = oracle.check(answer);
-    checked.map_err(|wrong| Wrong::new(name, "fib", wrong.expected, wrong.got))?;
+    checked.map_err(|wrong| WrongResult::new(name, "fib", wrong.expected, wrong.got))?;
     Ok(price)
 }
 
@@ -176,7 +176,7 @@ fn of_spawns(
     strategy: Strategy,
     workers: usize,
     plan: &Plan,
-) -> Result<[f64; 3], Wrong> {
+) -> Result<[f64; 3], WrongResult> {
     // Few enough at a time to fit into a bounded queue.
     const BATCH: u64 = 1000;
     let batches = if plan.quick { 2 } else { 100 };

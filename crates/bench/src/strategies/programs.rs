@@ -6,7 +6,7 @@ use locksley_workload::Program;
 
 use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
-use crate::harness::{Plan, Workload, Wrong};
+use crate::harness::{Plan, Workload, WrongResult};
 use crate::joins::{self, Case, Visitor};
 
 /// A case of the suite `joins`, and its name in this suite.
@@ -50,7 +50,7 @@ impl Visitor for Maker<'_> {
     }
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let mut maker = Maker {
         plan,
         workloads: Vec::new(),

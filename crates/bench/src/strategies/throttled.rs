@@ -18,7 +18,7 @@ use locksley::{Pinning, Pool, Strategy};
 
 use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
-use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
+use crate::harness::{Contender, Plan, Sample, Workload, WrongResult, verify};
 
 /// Name in tables, bars and JSON.
 pub(super) const NAME: &str = "a throttled worker";
@@ -152,7 +152,7 @@ fn contender(name: &'static str, strategy: Option<Strategy>) -> Contender {
     })
 }
 
-pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), WrongResult> {
     let possible = !lineup::is_crowded(WORKERS) && processor_time().is_some();
     if !plan.includes(NAME) || !possible || lineup::processors() != WORKERS {
         return Ok(());

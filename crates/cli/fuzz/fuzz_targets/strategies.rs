@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use locksley::Pinning;
 use locksley_policy::rank::Protocol;
 use locksley_policy::{
-    Amount, Dealing, Heuristic, Lifelines, Oracle, Sharing, StealHalf, Theta, Tuning, Victims,
+    Amount, DealRule, Dealing, Heuristic, Lifelines, Sharing, StealHalf, Theta, Tuning, Victims,
     victims::Flexible, when::When,
 };
 
@@ -33,7 +33,7 @@ fuzz_target!(|text: &str| {
     comes_back::<Flexible>(text);
     comes_back::<Heuristic>(text);
     comes_back::<Lifelines>(text);
-    comes_back::<Oracle>(text);
+    comes_back::<DealRule>(text);
     comes_back::<Protocol>(text);
     comes_back::<Sharing>(text);
     comes_back::<StealHalf>(text);

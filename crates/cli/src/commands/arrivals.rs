@@ -1,10 +1,10 @@
 //! `locksley simulate arrivals`: open systems, in which items arrive at a rate.
 
 use locksley::Pool;
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_measure::table::{Style, Table};
 use locksley_sim::Sweep;
-use locksley_sim::open::{Arrivals, Outcome, simulate};
+use locksley_sim::open::{Arrivals, ArrivalsReport, simulate};
 use serde_json::json;
 
 use crate::error::Error;
@@ -67,9 +67,9 @@ pub(super) fn run(
         }
     }
     let one = |arrivals: &Arrivals| simulate(arrivals).map_err(Error::usage);
-    let mut runtime = Worker(Pool::builder().build()?);
+    let mut runtime = Locksley(Pool::builder().build()?);
     let outcomes = runtime.run(Sweep::new(&systems, &one));
-    let outcomes: Vec<Outcome> = outcomes.into_iter().collect::<Result<_, _>>()?;
+    let outcomes: Vec<ArrivalsReport> = outcomes.into_iter().collect::<Result<_, _>>()?;
     output.say(table(text, &systems, &outcomes).render(Style::Plain));
     output.say(output.style.faint(LEGEND));
     let document = json!({
@@ -83,7 +83,7 @@ pub(super) fn run(
     output.document(&document)
 }
 
-fn table(text: &str, systems: &[Arrivals], outcomes: &[Outcome]) -> Table {
+fn table(text: &str, systems: &[Arrivals], outcomes: &[ArrivalsReport]) -> Table {
     let header = [
         "scheduler",
         "processors",

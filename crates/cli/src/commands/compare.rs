@@ -17,7 +17,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley compare fib                               every strategy and rival on one program
   locksley compare queens:n=11 uts --workers 1:4     two programs, with 1, 2, 3 and 4 workers
   locksley compare sort --strategies stealing,sharing:greedy,theta_s=0.25 --rivals serial,rayon
-  locksley compare loop:dear-front --rivals serial,rayon  loops beside rayon's own iterators
+  locksley compare loop:costly-front --rivals serial,rayon  loops beside rayon's own iterators
   locksley compare heat --full --rounds 31 --out heat-31
   locksley compare fib --json | jq '.results.comparisons[0].rows[].samples'";
 

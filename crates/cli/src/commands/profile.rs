@@ -2,7 +2,7 @@
 
 use clap::Args;
 use locksley::{Pool, Profile, Strategy};
-use locksley_measure::runtimes::Anywhere;
+use locksley_measure::runtimes::FreeJoin;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, Results, SpeedupPoint};
 use locksley_workload::catalog::{Spec, Visitor};
@@ -66,7 +66,7 @@ impl Visitor for Profiled<'_> {
             .stack_size(4 * self.0.stack())
             .build()?;
         let task = program.task();
-        let (output, profile) = pool.profile(move || task.run(Anywhere));
+        let (output, profile) = pool.profile(move || task.run(FreeJoin));
         program
             .check(output)
             .map_err(|wrong| Error::wrong(self.0, &wrong))?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::{Stats, Strategy, WorkerStats};
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program};
@@ -77,7 +77,7 @@ impl Visitor for Once<'_> {
     fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Error> {
         let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
         let capacity = if self.traced { ENTRIES } else { 0 };
-        let mut runtime = Worker(pool.trace(capacity).build()?);
+        let mut runtime = Locksley(pool.trace(capacity).build()?);
         runtime.run(FibTask(16));
         drop(runtime.0.take_trace());
         let before = runtime.0.stats();

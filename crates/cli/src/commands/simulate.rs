@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{LoadCurve, LoadPoint, Results, TimeUnit};
-use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Report, Setup, SimError, Sweep, simulate};
+use locksley_sim::dag::Dag;
+use locksley_sim::{Report, Setup, Sweep};
 use locksley_workload::catalog::nearest;
 use serde_json::json;
 
@@ -95,16 +95,6 @@ pub(crate) struct Simulate {
     trace: bool,
 }
 
-struct One<'a>(&'a Setup);
-
-impl Visitor for One<'_> {
-    type Output = Result<Report, SimError>;
-
-    fn visit<C: Computation>(self, mut computation: C) -> Result<Report, SimError> {
-        simulate(&mut computation, self.0)
-    }
-}
-
 /// Reports, in the order in which the simulations ended.
 type Reports = Arc<Mutex<Vec<Report>>>;
 
@@ -174,13 +164,13 @@ impl Simulate {
         let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
             let report = dag
-                .build(One(setup))
+                .build(locksley_sim::Simulate(setup))
                 .map_err(|error| Error::System(error.to_string()))?;
             lock(reports).push(report.map_err(Error::usage)?);
             progress.step();
             Ok(())
         };
-        let mut runtime = Worker(Pool::builder().build()?);
+        let mut runtime = Locksley(Pool::builder().build()?);
         runtime.run(Sweep::new(setups, &one)).into_iter().collect()
     }
 
@@ -356,8 +346,8 @@ fn loads(dag: &Dag, reports: &[Report]) -> Results {
             max: load.max as f64,
             percentiles: vec![
                 load.median as f64,
-                load.ninety as f64,
-                load.ninety_nine as f64,
+                load.quantile_90 as f64,
+                load.quantile_99 as f64,
             ],
         };
         curve.points = report.loads.iter().map(point).collect();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_sim::Sweep;
 use locksley_sim::theory::figures::{Figure, figure};
 use locksley_sim::theory::{Claim, Effort, Finding, claims};
@@ -87,7 +87,7 @@ impl Theory {
             }
             progress.step();
         };
-        Worker(Pool::builder().build()?).run(Sweep::new(&jobs, &work));
+        Locksley(Pool::builder().build()?).run(Sweep::new(&jobs, &work));
         drop(progress);
         interrupt::finish(|| finish(output, &mut lock(&done), began))
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::{Pool, Strategy};
-use locksley_measure::runtimes::{OnWorker, Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, OnWorker, Runtime};
 use locksley_report::{LoadCurve, LoadPoint, Results};
 use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
@@ -78,7 +78,7 @@ impl Visitor for Tracer<'_> {
 
     fn visit<P: Program>(self, mut program: P) -> Result<Traced, Error> {
         let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
-        let mut runtime = Worker(pool.trace(self.capacity).build()?);
+        let mut runtime = Locksley(pool.trace(self.capacity).build()?);
         runtime.run(FibTask(16));
         drop(runtime.0.take_trace());
         let task = program.task();

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use locksley::{Pool, Strategy};
-use locksley_measure::runtimes::{self, Chili, Rayon, Runtime as _, Serial, Worker};
-use locksley_measure::{Contender, Plan, Sample, Workload, Wrong};
+use locksley_measure::runtimes::{self, Chili, Locksley, Rayon, Runtime as _, Serial};
+use locksley_measure::{Contender, Plan, Sample, Workload, WrongResult};
 use locksley_report as report;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program};
@@ -189,12 +189,12 @@ impl Visitor for Comparison<'_> {
 
 /// Reason why a turn gave no sample.
 enum TurnError {
-    Wrong(Wrong),
+    Wrong(WrongResult),
     Error(Error),
 }
 
-impl From<Wrong> for TurnError {
-    fn from(wrong: Wrong) -> TurnError {
+impl From<WrongResult> for TurnError {
+    fn from(wrong: WrongResult) -> TurnError {
         TurnError::Wrong(wrong)
     }
 }
@@ -209,12 +209,12 @@ struct Turn<'a> {
 impl Turn<'_> {
     /// Converts the error for the runner, which only knows wrong results. Any other error is stored
     /// in `failed` for the caller.
-    fn put_aside(&self, error: TurnError, failed: &RefCell<Option<Error>>) -> Wrong {
+    fn put_aside(&self, error: TurnError, failed: &RefCell<Option<Error>>) -> WrongResult {
         match error {
             TurnError::Wrong(wrong) => wrong,
             TurnError::Error(why) => {
                 *failed.borrow_mut() = Some(why);
-                Wrong::new(self.label, self.case, "a result".into(), "none".into())
+                WrongResult::new(self.label, self.case, "a result".into(), "none".into())
             }
         }
     }
@@ -238,7 +238,7 @@ impl Turn<'_> {
             Runtime::Ours(strategy) => {
                 let pool = pool(strategy, candidate.workers, self.stack).build();
                 let pool = pool.map_err(|error| TurnError::Error(error.into()))?;
-                self.with(Worker(pool), program)
+                self.with(Locksley(pool), program)
             }
         }
     }
@@ -251,7 +251,7 @@ impl Turn<'_> {
         // Starts all threads.
         let warm = runtime.run(FibTask(16));
         debug_assert_eq!(warm, 987);
-        Ok(runtimes::turn(
+        Ok(runtimes::run_sample(
             &mut runtime,
             program,
             (self.label, self.case),

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use locksley::{Pool, Recording, Strategy};
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Fork, Program, Task};
 use serde::{Deserialize, Serialize};
@@ -79,12 +79,12 @@ pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Res
 struct Counter<'c>(&'c Cell<u64>);
 
 impl Fork for Counter<'_> {
-    type Again<'a>
+    type Reborrowed<'a>
         = Counter<'a>
     where
         Self: 'a;
 
-    fn again(&mut self) -> Counter<'_> {
+    fn reborrow(&mut self) -> Counter<'_> {
         Counter(self.0)
     }
 
@@ -124,7 +124,7 @@ impl Visitor for Recorded<'_> {
         let pool = comparison::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;
         let task = program.task();
-        let output = Worker(pool);
+        let output = Locksley(pool);
         let (output, recording) = run_recorded(output, task);
         program
             .check(output)
@@ -133,7 +133,7 @@ impl Visitor for Recorded<'_> {
     }
 }
 
-fn run_recorded<T: Task>(mut runtime: Worker, task: T) -> (T::Output, Option<Recording>) {
+fn run_recorded<T: Task>(mut runtime: Locksley, task: T) -> (T::Output, Option<Recording>) {
     let output = runtime.run(task);
     let recording = runtime.0.take_recording();
     (output, recording)
@@ -180,9 +180,9 @@ fn overhead() -> Result<f64, Error> {
     const N: u64 = 18;
     const TIMES: usize = 9;
     let recorded = Pool::builder().workers(1).record(true).build()?;
-    let mut plain = Worker(Pool::builder().workers(1).build()?);
+    let mut plain = Locksley(Pool::builder().workers(1).build()?);
     let (mut with, mut without, mut strands_seen) = (f64::INFINITY, f64::INFINITY, 1.0);
-    let mut recorded = Worker(recorded);
+    let mut recorded = Locksley(recorded);
     for _ in 0..TIMES {
         recorded.run(FibTask(N));
         if let Some(recording) = recorded.0.take_recording() {

@@ -151,7 +151,7 @@ mod tests {
     fn a_slip_of_the_pen_is_understood() {
         let error = |text| strategies(text).unwrap_err().to_string();
         assert!(error("chase-leave").contains("did you mean `chase-lev`?"));
-        assert!(error("").contains("possible are"));
+        assert!(error("").contains("use one of"));
         assert!(error("sharing:greedy,theta=0.1").contains("theta_s"));
         let error = simulated("lockfree").unwrap_err().to_string();
         assert!(error.contains("did you mean `lock-free`?"), "{error}");

@@ -56,7 +56,7 @@ pub(crate) fn workers(text: &str) -> Result<Numbers, String> {
 
 /// Parses numbers of simulated processors, for clap.
 pub(crate) fn processors(text: &str) -> Result<Numbers, String> {
-    numbers(text, locksley_sim::MOST_PROCESSORS).map(Numbers)
+    numbers(text, locksley_sim::MAX_PROCESSORS).map(Numbers)
 }
 
 /// Parses one number of workers, for clap.

@@ -87,7 +87,7 @@ fn unknown_names_come_with_the_nearest() {
     refused(
         "compare fib:m=3",
         2,
-        &["has no parameter `m`", "possible are n"],
+        &["has no parameter `m`", "its parameters are n"],
     );
     refused("run fib:n=x", 2, &["a whole number"]);
     refused(

@@ -128,8 +128,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         #[cfg(feature = "redis")]
         ["worker"] => {
             let redis = std::sync::Arc::new(redis()?);
-            let tally = locksley_cluster::leases::serve_until_ctrl_c(redis, build(), program())?;
-            println!("{tally:?}");
+            let counts = locksley_cluster::leases::serve_until_ctrl_c(redis, build(), program())?;
+            println!("{counts:?}");
             Ok(())
         }
         #[cfg(feature = "redis")]

@@ -60,7 +60,7 @@ fn large_files_are_sorted_by_small_tasks() {
     let catalogue = Catalogue::default().with(program());
     let mut setup = Setup::new(worker, pool.expect("it is small"), catalogue);
     setup.linger = Some(Duration::from_millis(300));
-    serve(leases.clone(), setup, &Stop::default(), |_| {}).expect("no trouble");
+    serve(leases.clone(), setup, &Stop::default(), |_| {}).expect("no error");
     let ended = follow(&*leases, &job.id, Duration::ZERO, |_| {}).expect("it is over");
     let files = ended.result(&program()).expect("it is a result");
     assert!(folder.files() > 4, "pieces, and what they were merged to");

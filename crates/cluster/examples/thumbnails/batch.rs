@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use locksley_cluster::{Program, Task, Tasks};
 
 use crate::made::Made;
-use crate::picture::{self, Done, Trouble};
+use crate::picture::{self, Done, PictureError};
 
 /// Number of images, or most folders, of a task when it is spawned: some kilobytes with names of
 /// common length.
@@ -302,8 +302,8 @@ impl Task for Files {
             match picture::make(&from.join(&name), &to.join(&name), self.batch.size) {
                 Ok(Done::Made) => made.made += 1,
                 Ok(Done::There) => made.there += 1,
-                Err(Trouble::Broken(why)) => made.broken.add(&from.join(&name), why),
-                Err(Trouble::Unwritten(why)) => {
+                Err(PictureError::Broken(why)) => made.broken.add(&from.join(&name), why),
+                Err(PictureError::Unwritten(why)) => {
                     made.unwritten.add(&to.join(&name), why);
                     made.left += 1 + self.names.len() as u64;
                     break;

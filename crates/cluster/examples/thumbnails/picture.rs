@@ -28,7 +28,7 @@ pub(crate) enum Done {
 }
 
 /// Why there is no thumbnail.
-pub(crate) enum Trouble {
+pub(crate) enum PictureError {
     /// The image cannot be read.
     Broken(String),
     /// The thumbnail cannot be written.
@@ -51,15 +51,15 @@ fn format(name: &Path) -> Option<ImageFormat> {
 }
 
 /// Makes a thumbnail, unless it exists.
-pub(crate) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, Trouble> {
+pub(crate) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, PictureError> {
     // A decoder that panics on bad data is treated like one that reports them.
     let small = catch_unwind(AssertUnwindSafe(|| shrink(source, target, size)));
     let small = small.unwrap_or_else(|_| Err("the decoder panicked".to_owned()));
-    match small.map_err(Trouble::Broken)? {
+    match small.map_err(PictureError::Broken)? {
         None => Ok(Done::There),
         Some(bytes) => write(target, &bytes)
             .map(|()| Done::Made)
-            .map_err(|error| Trouble::Unwritten(error.to_string())),
+            .map_err(|error| PictureError::Unwritten(error.to_string())),
     }
 }
 

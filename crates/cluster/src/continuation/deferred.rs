@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DeferredId, Slot, Waits, inputs_in};
+use super::{DeferredId, ErasedContinuation, Slot, inputs_in};
 use crate::local::Node;
 use crate::parcel::encode;
 use crate::reduce::Reduce;
@@ -10,7 +10,7 @@ use crate::task::Boxed;
 
 /// A deferred task of this process.
 pub(crate) struct Deferred<R> {
-    continuation: Box<dyn Waits<R>>,
+    continuation: Box<dyn ErasedContinuation<R>>,
     /// Slot that receives its result. It is known when the task that made it has ended.
     pub(crate) to: Option<Slot>,
     /// Return value of that task, if the task passed its slot on.
@@ -25,7 +25,7 @@ pub(crate) struct Deferred<R> {
 impl<R: Reduce> Deferred<R> {
     /// Creates a deferred task with `slots` empty slots. The task that makes it is still running.
     pub(crate) fn new(
-        continuation: Box<dyn Waits<R>>,
+        continuation: Box<dyn ErasedContinuation<R>>,
         slots: usize,
         creator: Option<Arc<Node<R>>>,
     ) -> Deferred<R> {

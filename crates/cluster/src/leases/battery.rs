@@ -18,7 +18,7 @@ pub(super) trait World: Sync {
     fn pool(&self) -> &dyn LeasePool;
 
     /// Lets time pass.
-    fn pass(&self, time: Duration);
+    fn advance(&self, time: Duration);
 
     /// Sets the clock back.
     fn set_back(&self, time: Duration);
@@ -67,7 +67,7 @@ impl<'a> Case<'a> {
             pool: world.pool(),
             job,
         };
-        case.beat("bystander", LONG);
+        case.heartbeat("bystander", LONG);
         case
     }
 
@@ -77,11 +77,11 @@ impl<'a> Case<'a> {
         case
     }
 
-    fn submit(&self, tasks: &[&str]) -> Result<Submitted, Trouble> {
+    fn submit(&self, tasks: &[&str]) -> Result<Submitted, LeaseError> {
         self.chunk(tasks, 0, true)
     }
 
-    fn chunk(&self, tasks: &[&str], chunk: u64, last: bool) -> Result<Submitted, Trouble> {
+    fn chunk(&self, tasks: &[&str], chunk: u64, last: bool) -> Result<Submitted, LeaseError> {
         self.pool.submit(&Order {
             job: self.job.clone(),
             tasks: tasks.iter().map(|task| task.as_bytes().to_vec()).collect(),
@@ -98,9 +98,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn beat(&self, name: &str, alive_for: Duration) {
+    fn heartbeat(&self, name: &str, alive_for: Duration) {
         let (worker, slots) = (self.worker(name), 1);
-        let beat = self.pool.beat(&Present { worker, slots }, alive_for);
+        let beat = self
+            .pool
+            .heartbeat(&WorkerInfo { worker, slots }, alive_for);
         beat.expect("the pool is there");
     }
 
@@ -263,7 +265,7 @@ pub(super) fn what_ran_out_goes_to_another_and_the_late_completion_is_fenced(wor
     let case = Case::with(world, &["a"]);
     let slow = case.lease("slow").expect("a waits");
     assert_eq!(case.reclaim("other", true), []);
-    world.pass(LATE);
+    world.advance(LATE);
     assert_eq!(case.lease("other"), None, "it is delivered, not new");
     let again = case.reclaim("other", true).remove(0);
     assert_eq!((again.attempt, &again.task), (2, &slow.task));
@@ -277,7 +279,7 @@ pub(super) fn what_ran_out_goes_to_another_and_the_late_completion_is_fenced(wor
 pub(super) fn a_ticket_of_an_earlier_delivery_is_void_even_for_the_same_worker(world: &dyn World) {
     let case = Case::with(world, &["a"]);
     let first = case.lease("w").expect("a waits");
-    world.pass(LATE);
+    world.advance(LATE);
     let second = case.reclaim("w", true).remove(0);
     assert_eq!(
         case.pool
@@ -296,7 +298,7 @@ pub(super) fn a_renewed_lease_does_not_run_out(world: &dyn World) {
     let case = Case::with(world, &["a"]);
     let lease = case.lease("w").expect("a waits");
     for _ in 0..4 {
-        world.pass(LEASE / 2);
+        world.advance(LEASE / 2);
         assert!(case.renew(&lease));
         assert_eq!(case.reclaim("other", true), []);
     }
@@ -307,10 +309,10 @@ pub(super) fn a_renewed_lease_does_not_run_out(world: &dyn World) {
 pub(super) fn a_void_ticket_cannot_be_renewed_and_takes_nothing_back(world: &dyn World) {
     let case = Case::with(world, &["a"]);
     let slow = case.lease("slow").expect("a waits");
-    world.pass(LATE);
+    world.advance(LATE);
     // The lease has expired, but no worker has taken the task: the lease goes on.
     assert!(case.renew(&slow));
-    world.pass(LATE);
+    world.advance(LATE);
     let again = case.reclaim("other", true).remove(0);
     assert!(!case.renew(&slow));
     assert_eq!(case.complete(&again, "A", &[]), counted(0, 1));
@@ -347,7 +349,7 @@ pub(super) fn a_completion_brings_the_next_task_if_it_counts(world: &dyn World) 
 pub(super) fn the_same_job_is_attached_and_another_refused(world: &dyn World) {
     let mut case = Case::with(world, &["a"]);
     assert_eq!(case.submit(&["a"]), Ok(Submitted::Attached));
-    let taken = Err(Trouble::Taken(case.job.id.clone()));
+    let taken = Err(LeaseError::Taken(case.job.id.clone()));
     assert_eq!(case.submit(&["b"]), taken);
     let lease = case.lease("w").expect("a waits");
     assert_eq!(case.lease("w"), None);
@@ -435,11 +437,11 @@ pub(super) fn what_kills_its_workers_is_set_aside(world: &dyn World) {
     let case = Case::with(world, &["a"]);
     let mut last = case.lease("w1").expect("a waits");
     for attempt in 2..=4 {
-        world.pass(LATE);
+        world.advance(LATE);
         last = case.reclaim(&format!("w{attempt}"), true).remove(0);
         assert_eq!(last.attempt, attempt);
     }
-    world.pass(LATE);
+    world.advance(LATE);
     assert_eq!(case.reclaim("w5", true), []);
     let status = case.status();
     assert_eq!(
@@ -453,7 +455,7 @@ pub(super) fn what_kills_its_workers_is_set_aside(world: &dyn World) {
 pub(super) fn a_worker_gets_one_suspect_at_a_time_beside_others(world: &dyn World) {
     let case = Case::with(world, &["a", "b", "c", "d", "e"]);
     assert!(case.lease("w").is_some() && case.lease("w").is_some());
-    world.pass(LATE);
+    world.advance(LATE);
     let second = case.reclaim("w", false);
     let tries = |leases: &[Lease]| {
         let mut tries: Vec<u32> = leases.iter().map(|lease| lease.attempt).collect();
@@ -467,7 +469,7 @@ pub(super) fn a_worker_gets_one_suspect_at_a_time_beside_others(world: &dyn Worl
             Ok(true)
         );
     }
-    world.pass(LATE);
+    world.advance(LATE);
     case.pool.reclaim().expect("the pool is there");
     assert_eq!(case.status().outstanding, 5);
     let lease = |suspect, most| {

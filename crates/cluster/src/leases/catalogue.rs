@@ -11,7 +11,7 @@ use locksley::Pool;
 
 use super::Limits;
 use crate::continuation::{DeferredTask, Slot};
-use crate::local::{Hold, Parts, message};
+use crate::local::{Hold, ResultParts, message};
 use crate::parcel::{decode, encode};
 use crate::{Failed, Local, Malformed, Panicked, Parcel, Policy, Program, Reduce, Spawned};
 
@@ -22,7 +22,7 @@ pub trait Served: Send + Sync {
 
     /// Starts tasks in a pool. Bytes that are not a task of the program, and tasks that are too
     /// large, count as failed.
-    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run>;
+    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: RunOptions) -> Box<dyn Run>;
 
     /// Returns the policy of a kind of task.
     fn policy(&self, kind: &str) -> Policy;
@@ -37,7 +37,7 @@ pub trait Served: Send + Sync {
 
 /// Options of the tasks of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct How {
+pub struct RunOptions {
     /// Size limits of tasks and results.
     pub limits: Limits,
     /// Whether the tasks that they spawn are handed over instead of being begun here.
@@ -49,7 +49,7 @@ pub struct How {
 /// The settled results and tasks of a run. With them its lease can be completed, or go on with the
 /// tasks that are kept.
 #[derive(Clone, Debug, Default)]
-pub struct Piece {
+pub struct EncodedCut {
     /// Results, encoded.
     pub results: Vec<Vec<u8>>,
     /// Number of tasks that returned them.
@@ -74,7 +74,7 @@ pub trait Run: Send + Sync {
     fn wait(&self, at_most: Duration) -> bool;
 
     /// Returns `true` if a task has begun.
-    fn begun(&self) -> bool;
+    fn has_begun(&self) -> bool;
 
     /// Holds all waiting tasks back, and asks running tasks to spawn what they can.
     fn wind_down(&self);
@@ -84,7 +84,7 @@ pub trait Run: Send + Sync {
     fn release(&self);
 
     /// Takes the settled results and tasks. Returns `None` if that is not possible at the moment.
-    fn cut(&self) -> Option<Piece>;
+    fn cut(&self) -> Option<EncodedCut>;
 
     /// Returns `true` if a cut is due: it would take tasks that wait or failed, or the results
     /// exceed one part.
@@ -112,7 +112,7 @@ impl<R: Reduce> Served for Program<R> {
         Program::name(self)
     }
 
-    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run> {
+    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: RunOptions) -> Box<dyn Run> {
         let usual = if how.hand_over {
             Hold::Spawned
         } else {
@@ -150,7 +150,7 @@ impl<R: Reduce> Served for Program<R> {
     }
 
     fn combine(&self, results: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, Malformed> {
-        let mut all = Parts::<R>::default();
+        let mut all = ResultParts::<R>::default();
         for result in results {
             all.add(decode(result)?, result.len(), limit);
         }
@@ -169,7 +169,7 @@ impl<R: Reduce> Run for Tracked<R> {
         self.local.wait(at_most)
     }
 
-    fn begun(&self) -> bool {
+    fn has_begun(&self) -> bool {
         self.local.running() > 0 || self.local.usage().added > 1 || self.local.surplus() == 0
     }
 
@@ -182,9 +182,9 @@ impl<R: Reduce> Run for Tracked<R> {
         self.local.hold(self.usual);
     }
 
-    fn cut(&self) -> Option<Piece> {
+    fn cut(&self) -> Option<EncodedCut> {
         let cut = self.local.cut()?;
-        Some(Piece {
+        Some(EncodedCut {
             results: cut.results.iter().map(encode).collect(),
             tasks: cut.tasks,
             children: cut.children,
@@ -204,8 +204,7 @@ impl<R: Reduce> Run for Tracked<R> {
     }
 
     fn is_due(&self) -> bool {
-        let (tasks, results) = self.local.has_much();
-        tasks || results
+        self.local.is_cut_due()
     }
 
     fn has_results(&self) -> bool {

@@ -5,7 +5,7 @@ use super::{JobId, Oversized};
 /// Why a server did not carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum LeaseError {
     /// The server cannot be reached, or is not ready. A later attempt may succeed.
     #[error("the server cannot be used now: {0}")]
     Away(String),
@@ -39,16 +39,16 @@ pub enum Trouble {
     Oversized(#[from] Oversized),
 }
 
-impl Trouble {
+impl LeaseError {
     /// Returns `true` if a later attempt may succeed.
     ///
     /// ```
-    /// use locksley_cluster::leases::Trouble;
+    /// use locksley_cluster::leases::LeaseError;
     ///
-    /// assert!(Trouble::Away("connection refused".to_owned()).passes());
-    /// assert!(!Trouble::Denied("no password".to_owned()).passes());
+    /// assert!(LeaseError::Away("connection refused".to_owned()).passes());
+    /// assert!(!LeaseError::Denied("no password".to_owned()).passes());
     /// ```
     pub fn passes(&self) -> bool {
-        matches!(self, Trouble::Away(_))
+        matches!(self, LeaseError::Away(_))
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use locksley_policy::{Random, Source};
+
 use super::*;
 use crate::Build;
 
@@ -12,26 +14,34 @@ pub(super) struct Flaky<P> {
     pub(super) pool: P,
     /// One of this many requests is lost, and one of this many replies.
     pub(super) one_in: u64,
-    pub(super) random: Mutex<u64>,
+    pub(super) random: Mutex<Random>,
     /// Number of completions that are refused for no reason.
     pub(super) refusals: AtomicU64,
 }
 
+impl Flaky<Memory> {
+    pub(super) fn new(one_in: u64, seed: u64) -> Flaky<Memory> {
+        Flaky {
+            pool: Memory::default(),
+            one_in,
+            random: Mutex::new(Random::new(seed, 0)),
+            refusals: AtomicU64::new(0),
+        }
+    }
+}
+
 impl<P> Flaky<P> {
-    fn lost(&self) -> Result<(), Trouble> {
-        let mut random = self.random.lock().expect("no panic");
-        *random ^= *random << 13;
-        *random ^= *random >> 7;
-        *random ^= *random << 17;
+    fn lost(&self) -> Result<(), LeaseError> {
+        let random = self.random.lock().expect("no panic").next();
         if random.is_multiple_of(self.one_in) {
-            Err(Trouble::Away("lost".to_owned()))
+            Err(LeaseError::Away("lost".to_owned()))
         } else {
             Ok(())
         }
     }
 
     /// Loses the request, or the reply, or neither.
-    fn through<T>(&self, ask: impl FnOnce(&P) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    fn through<T>(&self, ask: impl FnOnce(&P) -> Result<T, LeaseError>) -> Result<T, LeaseError> {
         self.lost()?;
         let reply = ask(&self.pool)?;
         self.lost()?;
@@ -40,11 +50,11 @@ impl<P> Flaky<P> {
 }
 
 impl<P: LeasePool> LeasePool for Flaky<P> {
-    fn submit(&self, order: &Order) -> Result<Submitted, Trouble> {
+    fn submit(&self, order: &Order) -> Result<Submitted, LeaseError> {
         self.through(|pool| pool.submit(order))
     }
 
-    fn running(&self) -> Result<Vec<(JobId, Build)>, Trouble> {
+    fn running(&self) -> Result<Vec<(JobId, Build)>, LeaseError> {
         self.through(P::running)
     }
 
@@ -54,34 +64,34 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         at_most: usize,
         suspect: bool,
         wait: Duration,
-    ) -> Result<Vec<Lease>, Trouble> {
+    ) -> Result<Vec<Lease>, LeaseError> {
         self.through(|pool| pool.lease(worker, at_most, suspect, wait))
     }
 
-    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+    fn reclaim(&self) -> Result<Reclaimed, LeaseError> {
         self.through(P::reclaim)
     }
 
-    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, LeaseError> {
         self.through(|pool| pool.renew(tickets))
     }
 
-    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, LeaseError> {
         let one_less = |left: u64| left.checked_sub(1);
         let refused = self
             .refusals
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
         if refused.is_ok() {
-            return Err(Trouble::Refused("not today".to_owned()));
+            return Err(LeaseError::Refused("not today".to_owned()));
         }
         self.through(|pool| pool.complete(ticket, completion))
     }
 
-    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, LeaseError> {
         self.through(|pool| pool.give_up(ticket, why))
     }
 
-    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, LeaseError> {
         self.through(|pool| pool.results(job, at_most))
     }
 
@@ -90,48 +100,52 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         job: &JobId,
         first: &[Vec<u8>],
         combined: &[Vec<u8>],
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, LeaseError> {
         self.through(|pool| pool.compact(job, first, combined))
     }
 
-    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
+    fn status(&self, job: &JobId) -> Result<Option<Status>, LeaseError> {
         self.through(|pool| pool.status(job))
     }
 
-    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), LeaseError> {
         self.through(|pool| pool.await_end(job, wait))
     }
 
-    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
+    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, LeaseError> {
         self.through(|pool| pool.cancel(job, forget))
     }
 
-    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
-        self.through(|pool| pool.dead(job))
+    fn aside_tasks(&self, job: &JobId) -> Result<Vec<AsideTask>, LeaseError> {
+        self.through(|pool| pool.aside_tasks(job))
     }
 
-    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
-        self.through(|pool| pool.retry_dead(job, entries))
+    fn retry_aside(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, LeaseError> {
+        self.through(|pool| pool.retry_aside(job, entries))
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
-        self.through(|pool| pool.beat(present, alive_for))
-    }
-
-    fn live(
+    fn heartbeat(
         &self,
-        present: &Present,
+        present: &WorkerInfo,
+        alive_for: Duration,
+    ) -> Result<ClusterSize, LeaseError> {
+        self.through(|pool| pool.heartbeat(present, alive_for))
+    }
+
+    fn heartbeat_and_renew(
+        &self,
+        present: &WorkerInfo,
         alive_for: Duration,
         tickets: &[Ticket],
-    ) -> Result<(Crowd, Vec<bool>), Trouble> {
-        self.through(|pool| pool.live(present, alive_for, tickets))
+    ) -> Result<(ClusterSize, Vec<bool>), LeaseError> {
+        self.through(|pool| pool.heartbeat_and_renew(present, alive_for, tickets))
     }
 
-    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
+    fn leave(&self, worker: &WorkerId) -> Result<(), LeaseError> {
         self.through(|pool| pool.leave(worker))
     }
 
-    fn workers(&self) -> Result<Vec<Present>, Trouble> {
+    fn workers(&self) -> Result<Vec<WorkerInfo>, LeaseError> {
         self.through(P::workers)
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `/` | a page with the state of the worker, the jobs of its build, and the number of workers |
 //! | `/status.json` | the data of the page |
-//! | `/metrics` | the same data for Prometheus; `metrics.rs` lists the names |
+//! | `/metrics` | the same data for Prometheus; `DEPLOY.md` lists the names |
 //! | `/healthz` | 200 while the worker runs, 503 before and afterwards |
 //!
 //! All of it is read-only. It shows names of jobs and workers, without access control: use a
@@ -16,17 +16,25 @@ mod metrics;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tiny_http::{Header, Method, Request, Response, Server};
 
-use super::{LeasePool, Monitor, State, Status, Trouble};
+use super::{LeaseError, LeasePool, Monitor, State, Status};
 
 /// Time for which an answer of the server of tasks is reused.
 pub const FRESH: Duration = Duration::from_secs(1);
+
+/// Age up to which the last answer is used while another thread queries the server: longer than a
+/// query may take if the server is away.
+const STALE: Duration = Duration::from_secs(10);
+
+/// Time for which a request waits for the query of another thread. A server that is there answers
+/// in less.
+const BRIEF: Duration = Duration::from_millis(100);
 
 /// Most jobs whose status is queried: a request each.
 const JOBS: usize = 256;
@@ -79,7 +87,7 @@ impl StatusServer {
         let view = Arc::new(View {
             leases,
             monitor,
-            seen: Mutex::new(None),
+            cache: Cache::default(),
         });
         let answering = || {
             let (listening, view) = (server.clone(), view.clone());
@@ -118,7 +126,7 @@ impl Drop for StatusServer {
 #[derive(Clone, Debug, Default)]
 struct Cluster {
     /// Why the server could not be queried, if it could not.
-    trouble: Option<String>,
+    error: Option<String>,
     jobs: Vec<Status>,
     /// Number of running jobs, of all builds.
     running: usize,
@@ -127,10 +135,17 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn ask(leases: &dyn LeasePool, monitor: &Monitor) -> Result<Cluster, Trouble> {
+    fn failed(why: &str) -> Cluster {
+        Cluster {
+            error: Some(why.to_owned()),
+            ..Cluster::default()
+        }
+    }
+
+    fn query(leases: &dyn LeasePool, monitor: &Monitor) -> Result<Cluster, LeaseError> {
         let running = leases.running()?;
         let present = leases.workers()?;
-        let ours = monitor.look().map(|state| state.worker.build);
+        let ours = monitor.state().map(|state| state.worker.build);
         let mut cluster = Cluster {
             running: running.len(),
             workers: present.len(),
@@ -143,8 +158,8 @@ impl Cluster {
             match leases.status(&id) {
                 Ok(status) => cluster.jobs.extend(status),
                 // A damaged job must not hide the others.
-                Err(Trouble::Vanished(_)) => {}
-                Err(trouble) => return Err(trouble),
+                Err(LeaseError::Vanished(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         cluster.jobs.retain(|job| job.state == State::Running);
@@ -157,25 +172,70 @@ impl Cluster {
     }
 }
 
+/// The last answer of the server of tasks. One thread at a time queries it; while that takes long,
+/// the others use the last answer, or go without.
+#[derive(Default)]
+struct Cache {
+    state: Mutex<CacheState>,
+    /// Notified when a query has ended.
+    answered: Condvar,
+}
+
+#[derive(Default)]
+struct CacheState {
+    last: Option<(Instant, Cluster)>,
+    /// Whether a thread queries the server.
+    querying: bool,
+}
+
+impl CacheState {
+    fn younger_than(&self, age: Duration) -> Option<Cluster> {
+        let last = self.last.as_ref();
+        let last = last.filter(|(when, _)| when.elapsed() < age);
+        last.map(|(_, cluster)| cluster.clone())
+    }
+}
+
+impl Cache {
+    fn state(&self) -> MutexGuard<'_, CacheState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, query: impl FnOnce() -> Cluster) -> Cluster {
+        let mut state = self.state();
+        if let Some(fresh) = state.younger_than(FRESH) {
+            return fresh;
+        }
+        if state.querying && false {
+            let querying = |state: &mut CacheState| state.querying;
+            let waited = self.answered.wait_timeout_while(state, BRIEF, querying);
+            let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let last = state.younger_than(STALE);
+            return last.unwrap_or_else(|| Cluster::failed("the server has not answered yet"));
+        }
+        state.querying = true;
+        drop(state);
+        let cluster = query();
+        let mut state = self.state();
+        state.last = Some((Instant::now(), cluster.clone()));
+        state.querying = false;
+        self.answered.notify_all();
+        cluster
+    }
+}
+
 struct View {
     leases: Arc<dyn LeasePool>,
     monitor: Monitor,
-    seen: Mutex<Option<(Instant, Cluster)>>,
+    cache: Cache,
 }
 
 impl View {
     fn cluster(&self) -> Cluster {
-        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = |(when, _): &(Instant, Cluster)| when.elapsed() < FRESH;
-        let seen = last.take().filter(fresh).unwrap_or_else(|| {
-            let cluster = Cluster::ask(&*self.leases, &self.monitor);
-            let failed = |trouble: Trouble| Cluster {
-                trouble: Some(trouble.to_string()),
-                ..Cluster::default()
-            };
-            (Instant::now(), cluster.unwrap_or_else(failed))
-        });
-        last.insert(seen).1.clone()
+        self.cache.get(|| {
+            let cluster = Cluster::query(&*self.leases, &self.monitor);
+            cluster.unwrap_or_else(|error| Cluster::failed(&error.to_string()))
+        })
     }
 
     fn answer(&self, request: Request) {
@@ -186,10 +246,10 @@ impl View {
             "/" => (200, "text/html; charset=utf-8", PAGE.to_owned()),
             "/status.json" => (200, "application/json", self.document()),
             "/metrics" => {
-                let worker = self.monitor.look();
+                let worker = self.monitor.state();
                 (200, metrics::KIND, metrics::text(worker, &self.cluster()))
             }
-            "/healthz" if self.monitor.look().is_some() => (200, PLAIN, "ok\n".to_owned()),
+            "/healthz" if self.monitor.state().is_some() => (200, PLAIN, "ok\n".to_owned()),
             "/healthz" => (
                 503,
                 PLAIN,
@@ -213,7 +273,7 @@ impl View {
     }
 
     fn document(&self) -> String {
-        let worker = self.monitor.look();
+        let worker = self.monitor.state();
         let cluster = self.cluster();
         let job = |status: &Status| ShownJob {
             job: status.job.id.to_string(),
@@ -230,7 +290,7 @@ impl View {
         let shown = Shown {
             schema: 1,
             worker: worker.map(ShownWorker::from),
-            server_trouble: cluster.trouble.clone(),
+            server_trouble: cluster.error.clone(),
             workers: cluster.workers,
             leases_at_once: cluster.slots,
             running_jobs: cluster.running,
@@ -287,7 +347,7 @@ struct ShownWorker {
 
 impl From<super::WorkerState> for ShownWorker {
     fn from(state: super::WorkerState) -> ShownWorker {
-        let tally = state.tally;
+        let counts = state.counts;
         ShownWorker {
             name: state.worker.name,
             build: state.worker.build.to_string(),
@@ -295,12 +355,12 @@ impl From<super::WorkerState> for ShownWorker {
             stuck: state.stuck,
             held: state.held,
             slots: state.slots,
-            completed: tally.completed,
-            tasks: tally.tasks,
-            children: tally.children,
-            failed: tally.failed,
-            lost: tally.lost,
-            given_up: tally.given_up,
+            completed: counts.completed,
+            tasks: counts.tasks,
+            children: counts.children,
+            failed: counts.failed,
+            lost: counts.lost,
+            given_up: counts.given_up,
             server_up: state.server_up,
             stopping: state.stopping,
         }

@@ -6,10 +6,9 @@ mod world;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::types::plain;
 use super::{
-    Completed, Completion, Crowd, Dead, GiveUp, JobId, Lease, LeasePool, Order, Oversized, Present,
-    Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    AsideTask, ClusterSize, Completed, Completion, GiveUp, JobId, Lease, LeaseError, LeasePool,
+    Order, Oversized, Reclaimed, State, Status, Submitted, Ticket, WorkerId, WorkerInfo,
 };
 use crate::Build;
 use job::Job;
@@ -29,10 +28,10 @@ use world::World;
 /// pool.submit(&Order::whole(job, vec![b"task".to_vec()]))?;
 /// let worker = |name: &str| WorkerId { name: name.to_owned(), build };
 /// let (slow, other) = (worker("slow"), worker("other"));
-/// pool.beat(&Present { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
+/// pool.heartbeat(&WorkerInfo { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
 /// let lease = pool.lease(&slow, 1, false, Duration::ZERO)?.remove(0);
 ///
-/// pool.pass(Duration::from_secs(16));
+/// pool.advance(Duration::from_secs(16));
 /// assert_eq!(pool.reclaim()?.returned, 1);
 /// let again = pool.lease(&other, 1, false, Duration::ZERO)?.remove(0);
 /// assert_eq!(pool.complete(&lease.ticket, &Completion::default())?, Completed::Fenced);
@@ -62,14 +61,9 @@ impl Default for Memory {
     }
 }
 
-/// Shortens a reason to a readable length.
-pub(super) fn shortened(reason: &str) -> String {
-    plain(&reason.chars().take(500).collect::<String>())
-}
-
 impl Memory {
     /// Sets the clock ahead.
-    pub fn pass(&self, time: Duration) {
+    pub fn advance(&self, time: Duration) {
         self.world().ahead += time;
         self.changed.notify_all();
     }
@@ -93,7 +87,7 @@ impl Memory {
     }
 
     /// Wakes waiting threads if a completion adds tasks or ends a job. Most do neither.
-    fn tell_of(&self, completion: &Completion, completed: Completed) {
+    fn notify_of(&self, completion: &Completion, completed: Completed) {
         let over = matches!(completed, Completed::Counted { outstanding: 0, .. });
         let filled = !completion.deferred.is_empty() || !completion.inputs.is_empty();
         if over || filled || !completion.children.is_empty() {
@@ -108,7 +102,7 @@ impl Memory {
 }
 
 impl LeasePool for Memory {
-    fn submit(&self, order: &Order) -> Result<Submitted, Trouble> {
+    fn submit(&self, order: &Order) -> Result<Submitted, LeaseError> {
         let limits = order.job.terms.limits;
         let largest = order.tasks.iter().map(Vec::len).max().unwrap_or(0);
         Oversized::check("a task", largest, limits.task)?;
@@ -118,13 +112,13 @@ impl LeasePool for Memory {
         let world = &mut *guard;
         let new = !world.jobs.contains_key(&order.job.id);
         if new && order.chunk > 0 {
-            return Err(Trouble::Vanished(order.job.id.clone()));
+            return Err(LeaseError::Vanished(order.job.id.clone()));
         }
         let fresh = || Job::new(order, now);
         let job = world.jobs.entry(order.job.id.clone()).or_insert_with(fresh);
         let same = job.info.build == order.job.build && job.info.program == order.job.program;
         if !same {
-            return Err(Trouble::Taken(order.job.id.clone()));
+            return Err(LeaseError::Taken(order.job.id.clone()));
         }
         job.chunk(order, &mut world.numbers, now)?;
         let state = job.state;
@@ -137,7 +131,7 @@ impl LeasePool for Memory {
         })
     }
 
-    fn running(&self) -> Result<Vec<(JobId, Build)>, Trouble> {
+    fn running(&self) -> Result<Vec<(JobId, Build)>, LeaseError> {
         let world = self.world();
         let running = world
             .jobs
@@ -154,7 +148,7 @@ impl LeasePool for Memory {
         at_most: usize,
         suspect: bool,
         wait: Duration,
-    ) -> Result<Vec<Lease>, Trouble> {
+    ) -> Result<Vec<Lease>, LeaseError> {
         let until = Instant::now() + wait;
         let mut world = self.world();
         loop {
@@ -169,7 +163,7 @@ impl LeasePool for Memory {
         }
     }
 
-    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+    fn reclaim(&self) -> Result<Reclaimed, LeaseError> {
         let mut guard = self.world();
         let now = self.now(&mut guard);
         let reclaimed = guard.reclaim(now);
@@ -177,7 +171,7 @@ impl LeasePool for Memory {
         Ok(reclaimed)
     }
 
-    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let mut renew = |ticket: &Ticket| {
@@ -191,11 +185,11 @@ impl LeasePool for Memory {
             .collect())
     }
 
-    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let completed = world.complete(ticket, completion, now)?;
-        self.tell_of(completion, completed);
+        self.notify_of(completion, completed);
         Ok(completed)
     }
 
@@ -204,11 +198,11 @@ impl LeasePool for Memory {
         lease: &Lease,
         completion: &Completion,
         suspect: bool,
-    ) -> Result<(Completed, Option<Lease>), Trouble> {
+    ) -> Result<(Completed, Option<Lease>), LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let completed = world.complete(&lease.ticket, completion, now)?;
-        self.tell_of(completion, completed);
+        self.notify_of(completion, completed);
         if completed == Completed::Fenced {
             return Ok((completed, None));
         }
@@ -220,7 +214,7 @@ impl LeasePool for Memory {
         Ok((completed, leases.pop()))
     }
 
-    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let new = world.number();
@@ -237,14 +231,14 @@ impl LeasePool for Memory {
             }
             GiveUp::Hopeless(reason) => job.set_aside(number, &entry, attempts, reason),
             GiveUp::Failed(_) => job.line_up(new, entry.tried(attempts), now),
-            GiveUp::Stopping => job.line_up(new, entry, now),
+            GiveUp::Stopping | GiveUp::NotBegun => job.line_up(new, entry, now),
         }
         job.tidy(now);
         self.changed.notify_all();
         Ok(true)
     }
 
-    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, LeaseError> {
         let world = self.world();
         let results = world.jobs.get(job).map(|job| job.results.iter());
         Ok(results
@@ -260,7 +254,7 @@ impl LeasePool for Memory {
         job: &JobId,
         first: &[Vec<u8>],
         combined: &[Vec<u8>],
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, LeaseError> {
         let mut world = self.world();
         let Some(job) = world
             .jobs
@@ -274,13 +268,13 @@ impl LeasePool for Memory {
         Ok(true)
     }
 
-    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
+    fn status(&self, job: &JobId) -> Result<Option<Status>, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         Ok(world.jobs.get(job).map(|job| job.status(now)))
     }
 
-    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), LeaseError> {
         let until = Instant::now() + wait;
         let mut world = self.world();
         while world
@@ -297,7 +291,7 @@ impl LeasePool for Memory {
         Ok(())
     }
 
-    fn cancel(&self, id: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
+    fn cancel(&self, id: &JobId, forget: bool) -> Result<Option<State>, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let Some(job) = world.jobs.get_mut(id) else {
@@ -315,13 +309,13 @@ impl LeasePool for Memory {
         Ok(Some(state))
     }
 
-    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+    fn aside_tasks(&self, job: &JobId) -> Result<Vec<AsideTask>, LeaseError> {
         let world = self.world();
         let dead = world.jobs.get(job).map(|job| job.aside.iter());
         Ok(dead.into_iter().flatten().take(1000).cloned().collect())
     }
 
-    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+    fn retry_aside(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, LeaseError> {
         let mut guard = self.world();
         let now = self.now(&mut guard);
         let world = &mut *guard;
@@ -329,12 +323,16 @@ impl LeasePool for Memory {
         let Some(job) = job.filter(|job| job.state != State::Cancelled) else {
             return Ok(None);
         };
-        let again = job.retry_dead(entries, &mut world.numbers, now);
+        let again = job.retry_aside(entries, &mut world.numbers, now);
         self.changed.notify_all();
         Ok(Some(again))
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
+    fn heartbeat(
+        &self,
+        present: &WorkerInfo,
+        alive_for: Duration,
+    ) -> Result<ClusterSize, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         world.returned(now);
@@ -344,18 +342,18 @@ impl LeasePool for Memory {
         );
         world.workers.retain(|_, (_, until)| *until > now);
         let present = world.workers.values().map(|(present, _)| present);
-        Ok(Crowd {
+        Ok(ClusterSize {
             slots: present.map(|present| present.slots).sum(),
             workers: world.workers.len() as u32,
         })
     }
 
-    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
+    fn leave(&self, worker: &WorkerId) -> Result<(), LeaseError> {
         self.world().workers.remove(&worker.name);
         Ok(())
     }
 
-    fn workers(&self) -> Result<Vec<Present>, Trouble> {
+    fn workers(&self) -> Result<Vec<WorkerInfo>, LeaseError> {
         let mut world = self.world();
         let now = self.now(&mut world);
         let alive = world.workers.values().filter(|(_, until)| *until > now);
@@ -373,8 +371,8 @@ mod tests {
             self
         }
 
-        fn pass(&self, time: Duration) {
-            Memory::pass(self, time);
+        fn advance(&self, time: Duration) {
+            Memory::advance(self, time);
         }
 
         fn set_back(&self, time: Duration) {

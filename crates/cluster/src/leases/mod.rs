@@ -118,8 +118,8 @@ mod flaky;
 
 use std::time::Duration;
 
-pub use catalogue::{Catalogue, How, Piece, Run, Served};
-pub use error::Trouble;
+pub use catalogue::{Catalogue, EncodedCut, Run, RunOptions, Served};
+pub use error::LeaseError;
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
@@ -131,27 +131,27 @@ pub use types::*;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};
 pub use worker::pace;
-pub use worker::{Monitor, Notice, Setup, Stop, Tally, WorkerState, serve, worker_name};
+pub use worker::{Monitor, Notice, Setup, Stop, WorkerCounts, WorkerState, serve, worker_name};
 
 /// A source of leases. Any number of threads may use it.
 ///
-/// Every operation may fail with [`Trouble`]. It has then been done or not, and may be repeated.
+/// Every operation may fail with [`LeaseError`]. It has then been done or not, and may be repeated.
 pub trait LeasePool: Send + Sync {
     /// Adds a job, or a chunk of it, unless it is there. A chunk that is there already must be
     /// equal.
     ///
     /// # Errors
     ///
-    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`];
-    /// [`Trouble::Vanished`] if the chunks before this one are not there.
-    fn submit(&self, order: &Order) -> Result<Submitted, Trouble>;
+    /// [`LeaseError::Taken`] if another job has its name; [`LeaseError::Oversized`];
+    /// [`LeaseError::Vanished`] if the chunks before this one are not there.
+    fn submit(&self, order: &Order) -> Result<Submitted, LeaseError>;
 
     /// Returns the running jobs, of all builds.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn running(&self) -> Result<Vec<(JobId, crate::Build)>, Trouble>;
+    fn running(&self) -> Result<Vec<(JobId, crate::Build)>, LeaseError>;
 
     /// Leases at most `at_most` tasks of jobs of the worker's build, each job in its turn; if
     /// `suspect`, at most one of them is a [suspect](Terms::suspect), otherwise none. If there are
@@ -166,23 +166,23 @@ pub trait LeasePool: Send + Sync {
         at_most: usize,
         suspect: bool,
         wait: Duration,
-    ) -> Result<Vec<Lease>, Trouble>;
+    ) -> Result<Vec<Lease>, LeaseError>;
 
     /// Makes tasks wait again whose leases expired, and sets those aside that were tried too often,
-    /// of all builds. If no worker was [alive](LeasePool::beat) for a while, leases count from the
-    /// time when one was again.
+    /// of all builds. If no worker was [alive](LeasePool::heartbeat) for a while, leases count from
+    /// the time when one was again.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn reclaim(&self) -> Result<Reclaimed, Trouble>;
+    fn reclaim(&self) -> Result<Reclaimed, LeaseError>;
 
     /// Restarts the time of leases. Returns for each whether the ticket is still good.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble>;
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, LeaseError>;
 
     /// Replaces a task by its results, its children and what is kept of it, if the ticket is good.
     /// If something is kept the lease goes on, with the next step in its ticket; a repetition of
@@ -190,8 +190,8 @@ pub trait LeasePool: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Trouble::Oversized`].
-    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
+    /// [`LeaseError::Oversized`].
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, LeaseError>;
 
     /// Completes a lease of which nothing is kept, and leases another task in the same request, if
     /// one waits. If `suspect`, a [suspect](Terms::suspect) goes first. The default implementation
@@ -199,13 +199,13 @@ pub trait LeasePool: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Trouble::Oversized`].
+    /// [`LeaseError::Oversized`].
     fn complete_and_lease(
         &self,
         lease: &Lease,
         completion: &Completion,
         suspect: bool,
-    ) -> Result<(Completed, Option<Lease>), Trouble> {
+    ) -> Result<(Completed, Option<Lease>), LeaseError> {
         let _ = suspect;
         Ok((self.complete(&lease.ticket, completion)?, None))
     }
@@ -215,14 +215,14 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble>;
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, LeaseError>;
 
     /// Returns the first `at_most` partial results of a job, as they are at the moment.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble>;
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, LeaseError>;
 
     /// Replaces the results `first` by their combination, if they still are the first. Returns
     /// `true` if they were.
@@ -235,21 +235,21 @@ pub trait LeasePool: Send + Sync {
         job: &JobId,
         first: &[Vec<u8>],
         combined: &[Vec<u8>],
-    ) -> Result<bool, Trouble>;
+    ) -> Result<bool, LeaseError>;
 
     /// Returns the status of a job; `None` if there is no job of that name.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble>;
+    fn status(&self, job: &JobId) -> Result<Option<Status>, LeaseError>;
 
     /// Waits until a job is over, but no longer than `wait`.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble>;
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), LeaseError>;
 
     /// Ends a job, if it is running: its tasks and results are dropped. If `forget`, the name is
     /// free afterwards. Returns the state in which the job is, or was; `None` if there is no job of
@@ -258,14 +258,14 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
+    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, LeaseError>;
 
     /// Returns the tasks of a job that were set aside: at most the first thousand.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble>;
+    fn aside_tasks(&self, job: &JobId) -> Result<Vec<AsideTask>, LeaseError>;
 
     /// Makes tasks wait again that were set aside, as if they had never been tried: the given
     /// entries, or all if `entries` is empty. A job that is done runs again. Returns the number of
@@ -274,7 +274,7 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble>;
+    fn retry_aside(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, LeaseError>;
 
     /// Reports that a worker is alive, for a time of `alive_for`. Every worker does so all the
     /// time: if none did, leases expired because the server could not be reached, and
@@ -284,7 +284,11 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble>;
+    fn heartbeat(
+        &self,
+        present: &WorkerInfo,
+        alive_for: Duration,
+    ) -> Result<ClusterSize, LeaseError>;
 
     /// Reports that a worker is alive, and renews its leases, both in one request if the pool
     /// supports that.
@@ -292,19 +296,19 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn live(
+    fn heartbeat_and_renew(
         &self,
-        present: &Present,
+        present: &WorkerInfo,
         alive_for: Duration,
         tickets: &[Ticket],
-    ) -> Result<(Crowd, Vec<bool>), Trouble> {
-        let crowd = self.beat(present, alive_for)?;
+    ) -> Result<(ClusterSize, Vec<bool>), LeaseError> {
+        let cluster_size = self.heartbeat(present, alive_for)?;
         let good = if tickets.is_empty() {
             Vec::new()
         } else {
             self.renew(tickets)?
         };
-        Ok((crowd, good))
+        Ok((cluster_size, good))
     }
 
     /// Reports that a worker has left.
@@ -312,12 +316,12 @@ pub trait LeasePool: Send + Sync {
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble>;
+    fn leave(&self, worker: &WorkerId) -> Result<(), LeaseError>;
 
     /// Returns the workers that are alive.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn workers(&self) -> Result<Vec<Present>, Trouble>;
+    fn workers(&self) -> Result<Vec<WorkerInfo>, LeaseError>;
 }

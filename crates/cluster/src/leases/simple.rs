@@ -6,8 +6,8 @@ use std::time::Duration;
 use locksley::Pool;
 
 use super::{
-    Catalogue, JobId, JobInfo, LeasePool, Progress, Setup, State, Stop, Submitted, Tally, Terms,
-    Trouble, WorkerId, follow, serve, submit::submit_patiently, worker_name,
+    Catalogue, JobId, JobInfo, LeaseError, LeasePool, Progress, Setup, State, Stop, Submitted,
+    Terms, WorkerCounts, WorkerId, follow, serve, submit::submit_patiently, worker_name,
 };
 use crate::{Build, Malformed, Program, Reduce, Task};
 
@@ -23,7 +23,7 @@ pub enum ServeError {
     Signal(#[from] ctrlc::Error),
     /// The server refuses access, or cannot carry out a request.
     #[error(transparent)]
-    Trouble(#[from] Trouble),
+    Server(#[from] LeaseError),
 }
 
 /// Runs tasks of a program until Ctrl-C or SIGTERM, with a pool that has a worker for each
@@ -37,7 +37,7 @@ pub fn serve_until_ctrl_c<R: Reduce>(
     leases: Arc<dyn LeasePool>,
     build: Build,
     program: Program<R>,
-) -> Result<Tally, ServeError> {
+) -> Result<WorkerCounts, ServeError> {
     let (stop, name) = (Stop::default(), worker_name());
     let told = stop.clone();
     ctrlc::set_handler(move || told.stop())?;
@@ -53,7 +53,7 @@ pub fn serve_until_ctrl_c<R: Reduce>(
 pub enum JobError {
     /// The server cannot be used, or has another job of that name.
     #[error(transparent)]
-    Trouble(#[from] Trouble),
+    Server(#[from] LeaseError),
     /// A job of that name is over. Its results are there until it is forgotten ([`follow`]).
     #[error("the job {0} is over already: choose another name, or forget it first")]
     Over(JobId),
@@ -74,7 +74,7 @@ pub enum JobError {
 }
 
 /// Time for which a submitter waits for a server that is away.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
 
 /// Submits a job under a name, with the default [terms](Terms), and waits for its result. If the
 /// server is away, this waits for up to a minute at a time, and prints that to standard error, as
@@ -120,11 +120,11 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
         program: program.name().to_owned(),
         terms: Terms::default(),
     };
-    if let Submitted::Over(_) = submit_patiently(leases, &job, tasks, PATIENCE)? {
+    if let Submitted::Over(_) = submit_patiently(leases, &job, tasks, LONGEST_OUTAGE)? {
         return Err(JobError::Over(job.id));
     }
     let mut told = String::new();
-    let ended = follow(leases, &job.id, PATIENCE, |progress| {
+    let ended = follow(leases, &job.id, LONGEST_OUTAGE, |progress| {
         let hindrance = hindrance(progress);
         if hindrance != told && !hindrance.is_empty() {
             eprintln!("{}: {hindrance}", job.id);
@@ -145,9 +145,9 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
 }
 
 /// Returns why the server keeps the job from making progress; an empty text if it does not.
-fn hindrance(progress: Result<&Progress, &Trouble>) -> String {
+fn hindrance(progress: Result<&Progress, &LeaseError>) -> String {
     match progress {
-        Err(trouble) => trouble.to_string(),
+        Err(error) => error.to_string(),
         Ok(progress) => {
             let refusal = progress.status.refusal;
             refusal.map_or_else(String::new, |refusal| refusal.to_string())
@@ -159,13 +159,13 @@ fn hindrance(progress: Result<&Progress, &Trouble>) -> String {
 mod tests {
     use super::*;
     use crate::leases::Memory;
-    use crate::tangle::{self, Knot};
+    use crate::tangle::{self, RandomTask};
 
     const BUILD: Build = Build(9);
 
-    fn ask(memory: &Memory, knot: Knot) -> Result<tangle::Number, JobError> {
+    fn ask(memory: &Memory, task: RandomTask) -> Result<tangle::Number, JobError> {
         let name = "knots".parse().expect("it is plain");
-        submit_and_wait(memory, BUILD, &tangle::program(), name, [knot])
+        submit_and_wait(memory, BUILD, &tangle::program(), name, [task])
     }
 
     fn served(memory: &Arc<Memory>) {
@@ -175,38 +175,38 @@ mod tests {
         let mut setup = Setup::new(WorkerId { name, build }, pool, catalogue);
         setup.linger = Some(Duration::from_millis(300));
         let leases = memory.clone();
-        serve(leases, setup, &Stop::default(), |_| {}).expect("no trouble");
+        serve(leases, setup, &Stop::default(), |_| {}).expect("no error");
     }
 
     #[test]
     fn a_result_comes_once_and_what_is_missing_is_told() {
         let memory = Arc::new(Memory::default());
-        let knot = Knot::new(4, 3);
+        let task = RandomTask::new(4, 3);
         std::thread::scope(|scope| {
-            let asking = scope.spawn(|| ask(&memory, knot));
+            let asking = scope.spawn(|| ask(&memory, task));
             while memory.running().expect("it is in memory").is_empty() {
                 std::thread::yield_now();
             }
             served(&memory);
             let found = asking.join().expect("no panic").expect("it is complete");
-            assert_eq!(found.0, knot.whole());
+            assert_eq!(found.0, task.whole());
         });
-        assert!(matches!(ask(&memory, knot), Err(JobError::Over(_))));
+        assert!(matches!(ask(&memory, task), Err(JobError::Over(_))));
         assert!(matches!(
-            ask(&memory, Knot::new(5, 3)),
-            Err(JobError::Trouble(_))
+            ask(&memory, RandomTask::new(5, 3)),
+            Err(JobError::Server(_))
         ));
     }
 
     #[test]
     fn an_incomplete_result_is_none() {
         let memory = Arc::new(Memory::default());
-        let knot = Knot {
+        let task = RandomTask {
             panics: 1,
-            ..Knot::new(4, 3)
+            ..RandomTask::new(4, 3)
         };
         std::thread::scope(|scope| {
-            let asking = scope.spawn(|| ask(&memory, knot));
+            let asking = scope.spawn(|| ask(&memory, task));
             while memory.running().expect("it is in memory").is_empty() {
                 std::thread::yield_now();
             }
@@ -215,7 +215,7 @@ mod tests {
                 .join()
                 .expect("no panic")
                 .expect_err("it always panics");
-            assert!(error.to_string().contains("stumbled"), "{error}");
+            assert!(error.to_string().contains("panicked at random"), "{error}");
         });
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::{JobId, JobInfo, LeasePool, Order, State, Status, Submitted, Trouble};
+use super::{JobId, JobInfo, LeaseError, LeasePool, Order, State, Status, Submitted};
 use crate::parcel::decode;
 use crate::{Malformed, Parcel, Program, Reduce, Task};
 
@@ -19,7 +19,7 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// let pool = Memory::default();
 /// let (build, program) = (Build(1), "uts".to_owned());
 /// let job = JobInfo { id: "tree".parse()?, build, program, terms: Terms::default() };
-/// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
+/// let root = || [Search::whole(UtsTree::published("T1").unwrap())];
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::New);
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::Attached);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,7 +37,7 @@ pub fn submit<T: Task>(
     leases: &dyn LeasePool,
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
-) -> Result<Submitted, Trouble> {
+) -> Result<Submitted, LeaseError> {
     submit_chunks(job, tasks, |order| leases.submit(order))
 }
 
@@ -45,8 +45,8 @@ pub fn submit<T: Task>(
 pub(super) fn submit_chunks<T: Task>(
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
-    hand_in: impl Fn(&Order) -> Result<Submitted, Trouble>,
-) -> Result<Submitted, Trouble> {
+    hand_in: impl Fn(&Order) -> Result<Submitted, LeaseError>,
+) -> Result<Submitted, LeaseError> {
     let mut tasks = tasks
         .into_iter()
         .map(|task| Parcel::of(&task).encode())
@@ -92,7 +92,7 @@ pub(super) fn submit_patiently<T: Task>(
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
     patience: Duration,
-) -> Result<Submitted, Trouble> {
+) -> Result<Submitted, LeaseError> {
     let known = || patiently(patience, || known(leases, &job.id));
     let before = known()?;
     let hand_in = |order: &Order| patiently(patience, || leases.submit(order));
@@ -108,14 +108,14 @@ pub(super) fn submit_patiently<T: Task>(
 /// Repeats a request to a server that may be away, for up to `patience`.
 fn patiently<A>(
     patience: Duration,
-    mut ask: impl FnMut() -> Result<A, Trouble>,
-) -> Result<A, Trouble> {
+    mut ask: impl FnMut() -> Result<A, LeaseError>,
+) -> Result<A, LeaseError> {
     let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
     loop {
         match ask() {
-            Err(trouble) if trouble.passes() && since.elapsed() < patience => {
+            Err(error) if error.passes() && since.elapsed() < patience => {
                 std::thread::sleep(pause);
-                pause = (2 * pause).min(LOOK);
+                pause = (2 * pause).min(POLL_INTERVAL);
             }
             answer => return answer,
         }
@@ -123,12 +123,12 @@ fn patiently<A>(
 }
 
 /// Returns the time of submission and the state of the job that has this name.
-fn known(leases: &dyn LeasePool, id: &JobId) -> Result<Option<(u64, State)>, Trouble> {
+fn known(leases: &dyn LeasePool, id: &JobId) -> Result<Option<(u64, State)>, LeaseError> {
     match leases.status(id) {
         Ok(status) => Ok(status.map(|status| (status.submitted, status.state))),
         // Its tasks are lost, so its name is free.
-        Err(Trouble::Vanished(_)) => Ok(None),
-        Err(trouble) => Err(trouble),
+        Err(LeaseError::Vanished(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -146,11 +146,11 @@ fn known(leases: &dyn LeasePool, id: &JobId) -> Result<Option<(u64, State)>, Tro
 /// let pool = Memory::default();
 /// let (build, program) = (Build(1), "uts".to_owned());
 /// let job = JobInfo { id: "tree".parse()?, build, program, terms: Terms::default() };
-/// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
+/// let root = || [Search::whole(UtsTree::published("T1").unwrap())];
 /// let mut submission = Submission::new(&pool, &job, false);
 /// let submitted = loop {
 ///     match submission.attempt(root) {
-///         Err(trouble) if trouble.passes() => eprintln!("{trouble}; trying again"),
+///         Err(error) if error.passes() => eprintln!("{error}; trying again"),
 ///         submitted => break submitted?,
 ///     }
 /// };
@@ -191,7 +191,7 @@ impl<'a> Submission<'a> {
     pub fn attempt<T: Task, I: IntoIterator<Item = T>>(
         &mut self,
         tasks: impl Fn() -> I,
-    ) -> Result<Submitted, Trouble> {
+    ) -> Result<Submitted, LeaseError> {
         let before = match self.before {
             Some(before) => before,
             None => *self
@@ -200,12 +200,12 @@ impl<'a> Submission<'a> {
         };
         let outcome = match self.hand_in(tasks()) {
             // The server has lost what it had acknowledged: start again.
-            Err(Trouble::Vanished(_)) if !self.heard.take().is_empty() => self.hand_in(tasks()),
+            Err(LeaseError::Vanished(_)) if !self.heard.take().is_empty() => self.hand_in(tasks()),
             outcome => outcome,
         };
         let ours = match outcome {
             Ok(Submitted::Over(_)) => true,
-            Err(Trouble::Taken(_)) => false,
+            Err(LeaseError::Taken(_)) => false,
             _ => return outcome,
         };
         let Some((submitted, state)) = self.known()? else {
@@ -225,7 +225,10 @@ impl<'a> Submission<'a> {
     }
 
     /// Submits the chunks that were not acknowledged.
-    fn hand_in<T: Task>(&self, tasks: impl IntoIterator<Item = T>) -> Result<Submitted, Trouble> {
+    fn hand_in<T: Task>(
+        &self,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<Submitted, LeaseError> {
         submit_chunks(self.job, tasks, |order| {
             let known = self.heard.borrow().get(order.chunk as usize).copied();
             if let Some(known) = known {
@@ -233,7 +236,7 @@ impl<'a> Submission<'a> {
             }
             // A connection may be broken though the server is back. Retry at once, so that the work
             // to reach this chunk is not lost.
-            let submitted = patiently(LOOK, || self.leases.submit(order))?;
+            let submitted = patiently(POLL_INTERVAL, || self.leases.submit(order))?;
             if !matches!(submitted, Submitted::Over(_)) {
                 self.heard.borrow_mut().push(submitted);
             }
@@ -241,7 +244,7 @@ impl<'a> Submission<'a> {
         })
     }
 
-    fn known(&self) -> Result<Option<(u64, State)>, Trouble> {
+    fn known(&self) -> Result<Option<(u64, State)>, LeaseError> {
         known(self.leases, &self.job.id)
     }
 }
@@ -286,7 +289,7 @@ impl Ended {
 }
 
 /// Interval between two looks at the progress of a job.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Time over which the rate is averaged.
 const WINDOW: Duration = Duration::from_secs(3);
@@ -301,8 +304,8 @@ pub fn follow(
     leases: &dyn LeasePool,
     job: &JobId,
     patience: Duration,
-    mut tell: impl FnMut(Result<&Progress, &Trouble>),
-) -> Result<Ended, Trouble> {
+    mut tell: impl FnMut(Result<&Progress, &LeaseError>),
+) -> Result<Ended, LeaseError> {
     let mut seen = VecDeque::new();
     // Time of the first failure since the last answer. A process that was suspended got no answers
     // in that time, so it must not count.
@@ -315,7 +318,7 @@ pub fn follow(
                 if *submitted.get_or_insert(progress.status.submitted) != progress.status.submitted
                 {
                     // This job was forgotten, and another one has its name.
-                    return Err(Trouble::Vanished(job.clone()));
+                    return Err(LeaseError::Vanished(job.clone()));
                 }
                 tell(Ok(&progress));
                 if let Some(results) = results {
@@ -323,15 +326,15 @@ pub fn follow(
                     return Ok(Ended { status, results });
                 }
             }
-            Err(trouble) if trouble.passes() => {
+            Err(error) if error.passes() => {
                 let since = *away.get_or_insert_with(Instant::now);
                 if since.elapsed() >= patience {
-                    return Err(trouble);
+                    return Err(error);
                 }
-                tell(Err(&trouble));
-                std::thread::sleep(LOOK);
+                tell(Err(&error));
+                std::thread::sleep(POLL_INTERVAL);
             }
-            Err(trouble) => return Err(trouble),
+            Err(error) => return Err(error),
         }
     }
 }
@@ -342,8 +345,8 @@ fn look(
     leases: &dyn LeasePool,
     job: &JobId,
     seen: &mut VecDeque<(Instant, u64)>,
-) -> Result<(Progress, Option<Results>), Trouble> {
-    let vanished = || Trouble::Vanished(job.clone());
+) -> Result<(Progress, Option<Results>), LeaseError> {
+    let vanished = || LeaseError::Vanished(job.clone());
     let status = leases.status(job)?.ok_or_else(vanished)?;
     let now = Instant::now();
     seen.push_back((now, status.done));
@@ -357,7 +360,7 @@ fn look(
         // The last task ends its job in the same step. So the tasks were not run: they are lost.
         State::Running if status.outstanding == 0 && status.sealed => return Err(vanished()),
         State::Running => {
-            leases.await_end(job, LOOK)?;
+            leases.await_end(job, POLL_INTERVAL)?;
             None
         }
         State::Done | State::Cancelled => {
@@ -375,15 +378,14 @@ fn look(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
     use super::*;
     use crate::Build;
     use crate::leases::flaky::Flaky;
     use crate::leases::{Completion, Memory, Terms, WorkerId};
-    use crate::tangle::Knot;
+    use crate::tangle::RandomTask;
 
     fn job() -> JobInfo {
         JobInfo {
@@ -408,12 +410,7 @@ mod tests {
 
     /// One request in three is lost, and one reply in three.
     fn flaky(seed: u64) -> Flaky<Memory> {
-        Flaky {
-            pool: Memory::default(),
-            one_in: 3,
-            random: Mutex::new(seed << 40 | 0x9E37_79B9),
-            refusals: AtomicU64::new(0),
-        }
+        Flaky::new(3, seed)
     }
 
     /// Replies are lost, and the job is over as soon as it was submitted.
@@ -431,7 +428,7 @@ mod tests {
                     runs
                 });
                 let patience = Duration::from_secs(60);
-                let outcome = submit_patiently(&flaky, &job, [Knot::new(1, 1)], patience);
+                let outcome = submit_patiently(&flaky, &job, [RandomTask::new(1, 1)], patience);
                 submitted.store(true, Ordering::Relaxed);
                 let ours = matches!(outcome, Ok(Submitted::New | Submitted::Attached));
                 assert!(ours, "{outcome:?} with seed {seed}");
@@ -439,7 +436,7 @@ mod tests {
             });
             runs += u64::from(finish(&flaky.pool));
             assert_eq!(runs, 1, "seed {seed}");
-            let over = submit_patiently(&flaky.pool, &job, [Knot::new(1, 1)], Duration::ZERO);
+            let over = submit_patiently(&flaky.pool, &job, [RandomTask::new(1, 1)], Duration::ZERO);
             assert_eq!(over, Ok(Submitted::Over(State::Done)));
         }
     }
@@ -451,7 +448,7 @@ mod tests {
             let (mut unheard, mut anew) = (0, 0);
             for seed in 1..200 {
                 let (flaky, job) = (flaky(seed), job());
-                let root = || [Knot::new(1, 1)];
+                let root = || [RandomTask::new(1, 1)];
                 if again {
                     submit(&flaky.pool, &job, root()).expect("it is new");
                     assert!(finish(&flaky.pool));
@@ -462,7 +459,7 @@ mod tests {
                     let submitted = submission.attempt(root);
                     runs += u64::from(finish(&flaky.pool));
                     match submitted {
-                        Err(trouble) => assert!(trouble.passes(), "{trouble}"),
+                        Err(error) => assert!(error.passes(), "{error}"),
                         Ok(submitted) => break submitted,
                     }
                 };
@@ -480,15 +477,15 @@ mod tests {
     #[test]
     fn a_job_that_was_over_before_is_told() {
         let (memory, job) = (Memory::default(), job());
-        let root = || [Knot::new(1, 1)];
+        let root = || [RandomTask::new(1, 1)];
         submit(&memory, &job, root()).expect("it is new");
         finish(&memory);
         let over = Ok(Submitted::Over(State::Done));
         assert_eq!(Submission::new(&memory, &job, false).attempt(root), over);
         // A job with other tasks takes its place if that is requested.
-        let other = || [Knot::new(2, 1)];
+        let other = || [RandomTask::new(2, 1)];
         let taken = Submission::new(&memory, &job, false).attempt(other);
-        assert_eq!(taken, Err(Trouble::Taken(job.id.clone())));
+        assert_eq!(taken, Err(LeaseError::Taken(job.id.clone())));
         let anew = Submission::new(&memory, &job, true).attempt(other);
         assert_eq!(anew, Ok(Submitted::New));
     }

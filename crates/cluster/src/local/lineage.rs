@@ -43,7 +43,7 @@ pub(crate) struct Node<R> {
 
 impl<R> Node<R> {
     fn new(first: bool, phase: Phase, parent: Option<Arc<Node<R>>>) -> Node<R> {
-        let parts = Parts::default();
+        let parts = ResultParts::default();
         let state = State {
             phase,
             parent,
@@ -67,7 +67,7 @@ struct State<R> {
     /// Nearest ancestor that was running when this was written.
     parent: Option<Arc<Node<R>>>,
     /// Results of descendants that have ended, while the task itself runs.
-    parts: Parts<R>,
+    parts: ResultParts<R>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -106,38 +106,38 @@ fn nearest<R>(mut parent: Option<Arc<Node<R>>>) -> Ancestor<R> {
 
 /// Whether a waiting task may leave the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Ownership {
     Settled,
     Owned,
     Void,
 }
 
-pub(super) fn standing<R>(parent: &Option<Arc<Node<R>>>) -> Standing {
+pub(super) fn ownership<R>(parent: &Option<Arc<Node<R>>>) -> Ownership {
     match nearest(parent.clone()) {
-        Ancestor::Settled => Standing::Settled,
-        Ancestor::Of(_) => Standing::Owned,
-        Ancestor::Void => Standing::Void,
+        Ancestor::Settled => Ownership::Settled,
+        Ancestor::Of(_) => Ownership::Owned,
+        Ancestor::Void => Ownership::Void,
     }
 }
 
 /// Results, combined into as few parts as the size limit of a result allows.
-pub(crate) struct Parts<R> {
-    /// Parts, each with an upper bound on its size.
+pub(crate) struct ResultParts<R> {
+    /// ResultParts, each with an upper bound on its size.
     parts: Vec<(R, usize)>,
     /// Number of tasks that returned them.
     tasks: u64,
 }
 
-impl<R> Default for Parts<R> {
-    fn default() -> Parts<R> {
-        Parts {
+impl<R> Default for ResultParts<R> {
+    fn default() -> ResultParts<R> {
+        ResultParts {
             parts: Vec::new(),
             tasks: 0,
         }
     }
 }
 
-impl<R: Reduce> Parts<R> {
+impl<R: Reduce> ResultParts<R> {
     /// Adds a result of `bytes` bytes. Results that do not grow when they are combined are measured
     /// again only when the sum of the sizes exceeds the limit.
     pub(crate) fn add(&mut self, result: R, bytes: usize, limit: usize) {
@@ -158,7 +158,7 @@ impl<R: Reduce> Parts<R> {
         self.parts.into_iter().map(|(part, _)| part)
     }
 
-    fn append(&mut self, other: Parts<R>, limit: usize) {
+    fn append(&mut self, other: ResultParts<R>, limit: usize) {
         self.tasks += other.tasks;
         for (result, bytes) in other.parts {
             self.add(result, bytes, limit);
@@ -191,7 +191,7 @@ struct Running<R> {
 pub(super) struct Lineage<R> {
     /// Largest result, in bytes, that may leave in one part.
     limit: usize,
-    settled: Parts<R>,
+    settled: ResultParts<R>,
     running: BTreeMap<u64, Running<R>>,
     failed: Vec<(Arc<Node<R>>, Failed)>,
     /// Tasks that have run out of time and have not returned.
@@ -199,7 +199,7 @@ pub(super) struct Lineage<R> {
 }
 
 /// The contents of a cut, except waiting tasks.
-pub(super) struct Share<R> {
+pub(super) struct SettledWork<R> {
     pub(super) results: Vec<R>,
     pub(super) tasks: u64,
     pub(super) failed: Vec<Failed>,
@@ -211,7 +211,7 @@ impl<R: Reduce> Lineage<R> {
     pub(super) fn new(limit: usize) -> Lineage<R> {
         Lineage {
             limit,
-            settled: Parts::default(),
+            settled: ResultParts::default(),
             running: BTreeMap::new(),
             failed: Vec::new(),
             stuck: BTreeSet::new(),
@@ -299,7 +299,7 @@ impl<R: Reduce> Lineage<R> {
         };
         let mut state = lock(&node.state);
         state.phase = Phase::Failed;
-        state.parts = Parts::default();
+        state.parts = ResultParts::default();
         drop(state);
         let failed = Failed {
             task: task.unwrap_or_default(),
@@ -340,10 +340,10 @@ impl<R: Reduce> Lineage<R> {
     /// Returns `true` if a failed task can be tried elsewhere, or if all tasks have ended except
     /// late ones that do not return and so keep the process from being passive.
     pub(super) fn has_failed(&self) -> bool {
-        let of = |node: &Arc<Node<R>>| standing(&lock(&node.state).parent.clone());
+        let of = |node: &Arc<Node<R>>| ownership(&lock(&node.state).parent.clone());
         let mut failed = self.failed.iter().map(|(node, _)| of(node));
-        let runs = |running: &Running<R>| of(&running.node) != Standing::Void;
-        failed.any(|standing| standing == Standing::Settled)
+        let runs = |running: &Running<R>| of(&running.node) != Ownership::Void;
+        failed.any(|ownership| ownership == Ownership::Settled)
             || (!self.stuck.is_empty() && !self.running.values().any(runs))
     }
 
@@ -369,26 +369,26 @@ impl<R: Reduce> Lineage<R> {
 
     /// Takes the settled results and failures, and lists the settled running tasks. Returns `None`
     /// while one of them is being encoded.
-    pub(super) fn share(&mut self) -> Option<Share<R>> {
+    pub(super) fn take_settled(&mut self) -> Option<SettledWork<R>> {
         let mut kept = Vec::new();
         for running in self.running.values() {
             let parent = lock(&running.node.state).parent.clone();
-            if standing(&parent) == Standing::Settled {
+            if ownership(&parent) == Ownership::Settled {
                 kept.push(running.task.clone()?);
             }
         }
         let mut failed = Vec::new();
         self.failed.retain(|(node, why)| {
             let parent = lock(&node.state).parent.clone();
-            match standing(&parent) {
-                Standing::Settled => failed.push(why.clone()),
-                Standing::Owned => return true,
-                Standing::Void => {}
+            match ownership(&parent) {
+                Ownership::Settled => failed.push(why.clone()),
+                Ownership::Owned => return true,
+                Ownership::Void => {}
             }
             false
         });
         let settled = std::mem::take(&mut self.settled);
-        Some(Share {
+        Some(SettledWork {
             tasks: settled.tasks,
             results: settled.into_results().collect(),
             failed,

@@ -19,8 +19,9 @@
 //! - There are at least as many jobs as waiting tasks, not counting tasks that are [held](Hold),
 //!   which a cut takes: so every waiting task is run or withdrawn.
 //! - `pending` is the number of tasks that wait, are delayed, or run here. A task is counted before
-//!   its parent ends, and until it has been run and its result is stored, or it was withdrawn. So
-//!   zero means that nothing happens here until a task is submitted: the process is *passive*.
+//!   its parent ends, and until it has been run and its result is stored, or it was withdrawn. At
+//!   zero the process is *idle*: nothing happens here until a task or an input comes from outside.
+//!   It is *passive* if, moreover, no continuation waits for inputs, and no inputs are to be sent.
 //!
 //! For leases the process is *tracked*: it also records which task spawned which
 //! ([`lineage`](super::lineage)), the encoded form of each running task, and which results are
@@ -90,7 +91,7 @@ pub(super) struct Line<R> {
 
 /// Deferred tasks that a running task has made.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct NewDeferred {
     /// Merges the results of the tasks that it spawned, if it has a slot.
     merge: Option<DeferredId>,
     groups: Vec<DeferredId>,
@@ -125,7 +126,7 @@ pub(crate) enum Origin<R> {
 }
 
 /// A task that a job is about to run.
-pub(super) struct Begun<R> {
+pub(super) struct TakenTask<R> {
     task: Boxed<R>,
     to: Option<Slot>,
     tracked: Option<Tracked<R>>,
@@ -144,7 +145,7 @@ pub(crate) struct Shared<R> {
     /// Weak: a pool must not be shut down from one of its workers.
     pool: Weak<Pool>,
     /// Notified when `pending` becomes zero.
-    passive: Condvar,
+    idle: Condvar,
     /// Notified when `later` changes.
     alarm: Condvar,
     /// Number of tasks in the line.
@@ -153,11 +154,11 @@ pub(crate) struct Shared<R> {
     appetite: AtomicUsize,
     cancelled: AtomicBool,
     /// A result for each worker, and one for spare threads, to reduce contention on the locks.
-    results: Vec<Mutex<Kept<R>>>,
+    results: Vec<Mutex<WorkerResult<R>>>,
     fault: Mutex<Option<Panicked>>,
 }
 
-struct Kept<R> {
+struct WorkerResult<R> {
     result: R,
     tasks: u64,
 }
@@ -173,7 +174,7 @@ impl<R: Reduce> Shared<R> {
     pub(super) fn new(pool: &Arc<Pool>) -> Shared<R> {
         let workers = pool.workers();
         let kept = || {
-            Mutex::new(Kept {
+            Mutex::new(WorkerResult {
                 result: R::identity(),
                 tasks: 0,
             })
@@ -194,7 +195,7 @@ impl<R: Reduce> Shared<R> {
                 has_timer: false,
             }),
             pool: Arc::downgrade(pool),
-            passive: Condvar::new(),
+            idle: Condvar::new(),
             alarm: Condvar::new(),
             waiting: AtomicUsize::new(0),
             appetite: AtomicUsize::new(if workers > 1 { 2 * workers } else { 0 }),
@@ -251,7 +252,7 @@ impl<R: Reduce> Shared<R> {
         lock(&self.line).pending
     }
 
-    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and no inputs are
+    /// Returns `true` if the process is idle, no continuation waits for inputs, and no inputs are
     /// to be sent.
     pub(super) fn is_passive(&self) -> bool {
         let line = lock(&self.line);
@@ -263,15 +264,16 @@ impl<R: Reduce> Shared<R> {
         std::mem::take(&mut lock(&self.line).outbox)
     }
 
+    /// Waits until the process is idle, but no longer than `at_most`. Returns `true` if it is.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         let line = lock(&self.line);
         let busy = |line: &mut Line<R>| line.pending > 0;
         if at_most == Duration::MAX {
-            let waited = self.passive.wait_while(line, busy);
+            let waited = self.idle.wait_while(line, busy);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             return true;
         }
-        let waited = self.passive.wait_timeout_while(line, at_most, busy);
+        let waited = self.idle.wait_timeout_while(line, at_most, busy);
         let (line, _) = waited.unwrap_or_else(PoisonError::into_inner);
         line.pending == 0
     }
@@ -351,7 +353,7 @@ impl<R: Reduce> Shared<R> {
 
     /// Returns the task that a job runs: the one that it was made for, or else the newest that
     /// waits.
-    fn next(&self, number: u64) -> Option<Begun<R>> {
+    fn next(&self, number: u64) -> Option<TakenTask<R>> {
         let mut line = lock(&self.line);
         line.jobs -= 1;
         let own = line.tasks.remove(&number).map(|task| (number, task));
@@ -363,7 +365,7 @@ impl<R: Reduce> Shared<R> {
         }
         self.count(&line);
         let Some(lineage) = &mut line.lineage else {
-            return Some(Begun {
+            return Some(TakenTask {
                 task,
                 to,
                 tracked: None,
@@ -387,7 +389,7 @@ impl<R: Reduce> Shared<R> {
             encoded,
             limit,
         });
-        Some(Begun { task, to, tracked })
+        Some(TakenTask { task, to, tracked })
     }
 
     fn count(&self, line: &Line<R>) {
@@ -415,7 +417,7 @@ impl<R: Reduce> Shared<R> {
     fn leave(&self, line: &mut Line<R>, tasks: usize) {
         line.pending -= tasks;
         if line.pending == 0 {
-            self.passive.notify_all();
+            self.idle.notify_all();
         }
     }
 }

@@ -4,17 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::lock;
 use super::*;
-use crate::{Parcel, Sum, Tasks, tangle};
+use crate::{Continuation, Parcel, Sum, Tasks, tangle};
 
 /// A test task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Deed {
+enum TestTask {
     Give(u64),
     /// A tree of tasks: number of children, and depth.
     Grow(u32, u32),
     Panic,
     /// Runs until it is told to stop.
     Linger,
+    /// The same, after it has met the test; then it spawns a delayed task, and makes a group.
+    SpawnLate,
     /// Meets the test twice at a barrier.
     Meet,
     /// After a delay in milliseconds, spawns a task that gives this number.
@@ -23,27 +25,37 @@ enum Deed {
 
 static MEETING: Barrier = Barrier::new(2);
 
-impl Task for Deed {
+static LATE: Barrier = Barrier::new(2);
+
+impl Task for TestTask {
     const KIND: &'static str = "deed";
     type Output = Sum<u64>;
 
     fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
         match self {
-            Deed::Give(number) => return Sum(number),
-            Deed::Grow(_, 0) => return Sum(1),
-            Deed::Grow(children, depth) => {
-                (0..children).for_each(|_| tasks.spawn(Deed::Grow(children, depth - 1)));
+            TestTask::Give(number) => return Sum(number),
+            TestTask::Grow(_, 0) => return Sum(1),
+            TestTask::Grow(children, depth) => {
+                (0..children).for_each(|_| tasks.spawn(TestTask::Grow(children, depth - 1)));
             }
-            Deed::Panic => panic!("a deed most foul"),
-            Deed::Linger => {
+            TestTask::Panic => panic!("a deed most foul"),
+            TestTask::Linger => {
                 while !tasks.cancelled() {
                     std::thread::yield_now();
                 }
             }
-            Deed::Later(millis, number) => {
-                tasks.spawn_after(Duration::from_millis(millis), Deed::Give(number));
+            TestTask::SpawnLate => {
+                LATE.wait();
+                while !tasks.cancelled() {
+                    std::thread::yield_now();
+                }
+                tasks.spawn_after(Duration::from_secs(3600), TestTask::Give(1));
+                tasks.spawn_all([TestTask::Give(2)]).then(Total);
             }
-            Deed::Meet => {
+            TestTask::Later(millis, number) => {
+                tasks.spawn_after(Duration::from_millis(millis), TestTask::Give(number));
+            }
+            TestTask::Meet => {
                 MEETING.wait();
                 MEETING.wait();
             }
@@ -52,13 +64,27 @@ impl Task for Deed {
     }
 }
 
-fn local(workers: usize) -> Local<Sum<u64>> {
-    let pool = Pool::builder().workers(workers).build().unwrap();
-    Local::new(pool, &Program::new("deeds").with::<Deed>())
+/// Returns the sum of its inputs.
+#[derive(Serialize, Deserialize)]
+struct Total;
+
+impl Continuation for Total {
+    const KIND: &'static str = "total";
+    type Output = Sum<u64>;
+
+    fn run(self, inputs: Vec<Sum<u64>>, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        Sum(inputs.iter().map(|Sum(input)| input).sum())
+    }
 }
 
-fn free(deed: Deed) -> Waiting<Sum<u64>> {
-    let (task, origin, to) = (Box::new(deed), Origin::Untracked, None);
+fn local(workers: usize) -> Local<Sum<u64>> {
+    let pool = Pool::builder().workers(workers).build().unwrap();
+    let program = Program::new("deeds").with::<TestTask>();
+    Local::new(pool, &program.with_continuation::<Total>())
+}
+
+fn free(task: TestTask) -> Waiting<Sum<u64>> {
+    let (task, origin, to) = (Box::new(task), Origin::Untracked, None);
     Waiting { task, origin, to }
 }
 
@@ -66,7 +92,9 @@ fn free(deed: Deed) -> Waiting<Sum<u64>> {
 fn every_task_is_run_once() {
     for workers in [1, 2, 3] {
         let local = local(workers);
-        let (sum, usage) = local.run([Deed::Grow(3, 6), Deed::Give(1000)]).unwrap();
+        let (sum, usage) = local
+            .run([TestTask::Grow(3, 6), TestTask::Give(1000)])
+            .unwrap();
         assert_eq!(sum, Sum(729 + 1000));
         let tasks = (3_u64.pow(7) - 1) / 2 + 1;
         assert_eq!(
@@ -83,7 +111,7 @@ fn a_run_does_not_end_before_its_delayed_tasks() {
     let local = local(2);
     for _ in 0..2 {
         let start = std::time::Instant::now();
-        let deeds = [30, 1, 15].map(|millis| Deed::Later(millis, millis));
+        let deeds = [30, 1, 15].map(|millis| TestTask::Later(millis, millis));
         let (sum, _) = local.run(deeds).unwrap();
         assert_eq!(sum, Sum(46));
         assert!(start.elapsed() >= Duration::from_millis(30));
@@ -94,7 +122,7 @@ fn a_run_does_not_end_before_its_delayed_tasks() {
 #[test]
 fn a_run_that_is_cancelled_waits_for_no_delayed_task() {
     let local = local(1);
-    local.submit(Box::new(Deed::Later(3_600_000, 1)));
+    local.submit(Box::new(TestTask::Later(3_600_000, 1)));
     while local.usage().tasks == 0 {
         std::thread::yield_now();
     }
@@ -108,7 +136,7 @@ fn a_run_that_is_cancelled_waits_for_no_delayed_task() {
 fn a_local_can_run_again() {
     let local = local(2);
     for round in 1..5 {
-        let (sum, usage) = local.run([Deed::Give(round)]).unwrap();
+        let (sum, usage) = local.run([TestTask::Give(round)]).unwrap();
         assert_eq!((sum, usage.tasks), (Sum(round), round));
     }
 }
@@ -117,10 +145,10 @@ fn a_local_can_run_again() {
 #[test]
 fn the_oldest_leave_first_and_are_not_run_here() {
     let local = local(1);
-    local.submit(Box::new(Deed::Meet));
+    local.submit(Box::new(TestTask::Meet));
     MEETING.wait();
     for number in 0..10 {
-        local.submit(Box::new(Deed::Give(number)));
+        local.submit(Box::new(TestTask::Give(number)));
     }
     assert_eq!(local.surplus(), 10);
     assert!(!local.wait(Duration::from_millis(1)), "the meeting goes on");
@@ -128,7 +156,7 @@ fn the_oldest_leave_first_and_are_not_run_here() {
     let away = local.withdraw(4);
     let numbers: Vec<Parcel> = away.iter().map(|task| task.pack()).collect();
     let expected: Vec<Parcel> = (0..4)
-        .map(|number| Parcel::of(&Deed::Give(number)))
+        .map(|number| Parcel::of(&TestTask::Give(number)))
         .collect();
     assert_eq!(numbers, expected);
     assert_eq!(local.surplus(), 6);
@@ -152,7 +180,7 @@ fn what_is_wanted_depends_on_what_waits() {
     local.set_appetite(1);
     assert!(local.shared.wanted());
     let job = local.shared.clone();
-    let job = job.enter(free(Deed::Give(1))).unwrap();
+    let job = job.enter(free(TestTask::Give(1))).unwrap();
     assert!(!local.shared.wanted());
     assert!(!local.is_passive());
     job();
@@ -167,7 +195,7 @@ fn ghosts_run_what_comes_next() {
     let mut jobs = Vec::new();
     for round in 0..100 {
         for number in 0..5 {
-            let task = free(Deed::Give(1000 * round + number));
+            let task = free(TestTask::Give(1000 * round + number));
             jobs.extend(local.shared.clone().enter(task));
         }
         assert_eq!(jobs.len(), 5, "those of the first round serve all");
@@ -185,7 +213,7 @@ fn ghosts_run_what_comes_next() {
 #[test]
 fn a_panic_is_reported_and_ends_the_run() {
     let local = local(2);
-    let tasks = [Deed::Give(1), Deed::Panic, Deed::Linger];
+    let tasks = [TestTask::Give(1), TestTask::Panic, TestTask::Linger];
     let panicked = local.run(tasks).unwrap_err();
     assert_eq!(panicked.kind, "deed");
     assert_eq!(
@@ -198,9 +226,9 @@ fn a_panic_is_reported_and_ends_the_run() {
 #[test]
 fn cancelling_ends_what_runs_and_drops_what_waits() {
     let local = local(1);
-    local.submit(Box::new(Deed::Linger));
+    local.submit(Box::new(TestTask::Linger));
     for _ in 0..100 {
-        local.submit(Box::new(Deed::Linger));
+        local.submit(Box::new(TestTask::Linger));
     }
     local.cancel();
     assert!(local.wait(Duration::MAX));
@@ -208,12 +236,22 @@ fn cancelling_ends_what_runs_and_drops_what_waits() {
     assert_eq!(local.surplus(), 0);
 }
 
+#[test]
+fn what_is_spawned_and_deferred_after_a_cancellation_is_dropped() {
+    let local = local(1);
+    local.submit(Box::new(TestTask::SpawnLate));
+    LATE.wait();
+    local.cancel();
+    assert!(local.wait(Duration::from_secs(60)));
+    assert!(local.is_passive());
+}
+
 /// Tasks leave and come back while workers run others: none is lost, and none is run twice.
 #[test]
 fn tasks_that_leave_and_return_are_counted_once() {
     let local = local(2);
     local.set_appetite(usize::MAX);
-    local.submit(Box::new(Deed::Grow(2, 12)));
+    local.submit(Box::new(TestTask::Grow(2, 12)));
     let mut moved = 0;
     loop {
         let away = local.withdraw(3);
@@ -243,9 +281,9 @@ fn continuations_get_the_whole_results_of_their_groups_in_order() {
     {
         let pool = Pool::builder().workers(workers).build().unwrap();
         let local = Local::new(pool, &tangle::program());
-        let knot = tangle::Knot::new(seed, 5);
-        let (Sum(found), usage) = local.run([knot]).unwrap();
-        assert_eq!(found, knot.whole(), "seed {seed}");
+        let task = tangle::RandomTask::new(seed, 5);
+        let (Sum(found), usage) = local.run([task]).unwrap();
+        assert_eq!(found, task.whole(), "seed {seed}");
         assert!(local.is_passive());
         assert_eq!(usage.tasks, usage.added);
         grouped += usage.tasks;
@@ -261,7 +299,7 @@ fn what_is_withdrawn_by_others_is_in_no_group() {
     let made = std::sync::Mutex::default();
     let of = shared.defer(&made, Box::new(crate::continuation::Merge::new()), 1, &None);
     let slot = Slot { of, index: 0 };
-    let (task, origin) = (Box::new(Deed::Give(1)), Origin::Untracked);
+    let (task, origin) = (Box::new(TestTask::Give(1)), Origin::Untracked);
     let to = Some(slot);
     let job = shared.clone().enter(Waiting { task, origin, to });
     assert!(local.withdraw(9).is_empty());

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::merge_sort::number;
+use super::number;
 use crate::{Continuation, Program, Reduce, Task, Tasks};
 
 /// A square matrix, row by row.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::number;
 use crate::{Continuation, Program, Reduce, Task, Tasks};
 
 /// Sorts a range of the pseudorandom numbers of a seed.
@@ -97,15 +98,6 @@ impl Continuation for Merge {
         halves.for_each(|half| all.combine(half));
         all
     }
-}
-
-/// Returns one of the numbers that are sorted: a function of the seed and its index.
-pub fn number(seed: u64, place: u64) -> u32 {
-    // Steele, Lea and Flood: SplitMix64.
-    let mut z = seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z >> 32) as u32
 }
 
 /// Returns the first `count` numbers, sorted.

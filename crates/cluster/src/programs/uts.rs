@@ -41,7 +41,7 @@ impl Search {
     /// use locksley_cluster::programs::uts::Search;
     /// use locksley_workload::UtsTree;
     ///
-    /// let search = Search::whole(UtsTree::named("T1L").unwrap());
+    /// let search = Search::whole(UtsTree::published("T1L").unwrap());
     /// ```
     pub fn whole(tree: UtsTree) -> Search {
         Search {

@@ -33,10 +33,10 @@ fn read(clock: rustix::time::ClockId) -> Duration {
 }
 
 /// Longest time between two readings that is counted.
-const NAP: Duration = Duration::from_millis(250);
+const LONGEST_GAP: Duration = Duration::from_millis(250);
 
 /// Measures the time for which a rank was awake. If the rank itself was stopped, or got no
-/// processor, other ranks must not be blamed for the silence.
+/// processor, other ranks must not be host_note for the silence.
 pub(super) struct Awake {
     last: Instant,
     awake: Duration,
@@ -53,7 +53,7 @@ impl Awake {
     /// Returns how long the rank has been awake.
     pub(super) fn now(&mut self) -> Duration {
         let now = Instant::now();
-        self.awake += now.duration_since(self.last).min(NAP);
+        self.awake += now.duration_since(self.last).min(LONGEST_GAP);
         self.last = now;
         self.awake
     }

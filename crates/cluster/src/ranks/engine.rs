@@ -2,17 +2,18 @@
 //!
 //! ```text
 //!   workers of the pool          the messaging thread, which is not a worker
-//!   | task | task | task | <── submit ── Shelf <── take ── Rank <── packets ── Link
-//!                          ── withdraw ──>     ── give ──>      ── packets ──>
+//!   | task | task | task | <── submit ── TaskStore <── take ── Rank <── packets ── Link
+//!                          ── withdraw ──>         ── give ──>      ── packets ──>
 //! ```
 //!
 //! [`Rank`] makes all decisions; this module provides the time, packets in and out, and the
 //! process's tasks.
 //!
 //! **How the thread waits.** No call of MPI waits for a message without spinning, so the thread
-//! sleeps and polls, and sleeps longer after each poll that finds nothing: from [`SHORTEST`] to
-//! [`LONGEST`]. It wakes at once when its own process runs out of work. If a poll costs `c` and
-//! requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves wait for
+//! sleeps and polls, and sleeps longer after each poll that finds nothing: from [`SHORTEST_SLEEP`]
+//! to [`LONGEST_SLEEP`]. It wakes at once when its own process runs out of work. If a poll costs
+//! `c` and requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves
+//! wait for
 //! `r p / 2` of the time. The sum is least for `p = sqrt(2 c / r)`. On a virtual machine a poll
 //! costs some 25 us, and in UTS T1L on two ranks 40 requests come in a second: 1.1 ms.
 
@@ -23,11 +24,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use locksley_policy::rank::{Counts, Hosts, Message, Next, Rank, Store, Trouble};
+use locksley_policy::rank::{Counts, Hosts, Message, Next, ProtocolError, Rank, Store};
 
 use super::clock;
 use super::error::RankError;
-use super::mailbox::{Mailbox, converse};
+use super::mailbox::{Mailbox, run_phase};
 use super::peer::{Link, Peer};
 use super::wire::{Packet, Sealed};
 use crate::continuation::Slot;
@@ -37,10 +38,10 @@ use crate::reduce::Reduce;
 use crate::task::Boxed;
 
 /// First sleep after a message has come: the system makes 100 us of it.
-const SHORTEST: Duration = Duration::from_micros(50);
+const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
 /// Longest sleep.
-const LONGEST: Duration = Duration::from_millis(1);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Most bytes of a batch of tasks, unless a single task is larger.
 const HEAVY: usize = 4 << 20;
@@ -85,25 +86,26 @@ pub(super) fn work<R: Reduce>(
     hosts: &BTreeMap<usize, String>,
 ) -> Result<Done, RankError> {
     let mut engine = Engine {
-        shelf: Shelf {
+        store: TaskStore {
             local,
+            ranks: mailbox.count,
             first: Some(first),
-            spoiled: None,
+            malformed: None,
         },
         rank,
         hosts,
-        sleep: SHORTEST,
+        sleep: SHORTEST_SLEEP,
         numbers: vec![(0, 0); mailbox.count],
         moves: Vec::new(),
     };
-    converse(peer, mailbox, |mailbox, link| engine.turn(mailbox, link))
+    run_phase(peer, mailbox, |mailbox, link| engine.turn(mailbox, link))
 }
 
 type Tasks = Vec<Parcel>;
 
 struct Engine<'a, R> {
     rank: Rank<Hosts>,
-    shelf: Shelf<'a, R>,
+    store: TaskStore<'a, R>,
     /// Names of the hosts that are known on this rank.
     hosts: &'a BTreeMap<usize, String>,
     /// Length of the next sleep.
@@ -133,20 +135,20 @@ impl<R: Reduce> Engine<'_, R> {
                 packet => mailbox.put_off(from, packet),
             }
         }
-        self.shelf.fill();
+        self.store.fill();
         self.send_inputs(mailbox, link);
         let mut out = Vec::new();
         let since = clock::wall();
-        let next = self.rank.step(now, &mut self.shelf, &mut out);
+        let next = self.rank.step(now, &mut self.store, &mut out);
         self.send(since, out, mailbox, link);
         self.check(mailbox)?;
-        match next.map_err(|trouble| self.trouble(mailbox, trouble))? {
+        match next.map_err(|error| self.protocol_error(mailbox, error))? {
             Next::Done => Ok(ControlFlow::Break(Done {
                 counts: *self.rank.counts(),
                 moves: std::mem::take(&mut self.moves),
             })),
             Next::At(time) => {
-                let busy = packets > 0 || self.shelf.first.is_some();
+                let busy = packets > 0 || self.store.first.is_some();
                 self.sleep(busy, Duration::from_nanos(time.saturating_sub(now)));
                 Ok(ControlFlow::Continue(()))
             }
@@ -166,19 +168,19 @@ impl<R: Reduce> Engine<'_, R> {
             _ => None,
         };
         let mut out = Vec::new();
-        let shelf = &mut self.shelf;
-        let received = self.rank.receive(now, from, message, shelf, &mut out);
+        let store = &mut self.store;
+        let received = self.rank.receive(now, from, message, store, &mut out);
         if let Some((tasks, lifeline)) = brought {
             let number = &mut self.numbers[from].1;
             *number += 1;
             let number = *number - 1;
-            self.note((from, mailbox.me), number, (tasks, lifeline), since);
+            self.record_move((from, mailbox.me), number, (tasks, lifeline), since);
         }
         self.send(since, out, mailbox, link);
-        if let Some(why) = self.shelf.spoiled.take() {
+        if let Some(why) = self.store.malformed.take() {
             return Err(RankError::Malformed { rank: from, why });
         }
-        received.map_err(|trouble| self.trouble(mailbox, trouble))
+        received.map_err(|error| self.protocol_error(mailbox, error))
     }
 
     fn send(
@@ -193,13 +195,13 @@ impl<R: Reduce> Engine<'_, R> {
                 let number = &mut self.numbers[to].0;
                 *number += 1;
                 let number = *number - 1;
-                self.note((mailbox.me, to), number, (tasks.len(), *lifeline), since);
+                self.record_move((mailbox.me, to), number, (tasks.len(), *lifeline), since);
             }
             mailbox.send(link, to, &Packet::Sealed(Sealed::Protocol(message)));
         }
     }
 
-    fn note(
+    fn record_move(
         &mut self,
         ends: (usize, usize),
         number: u64,
@@ -220,7 +222,7 @@ impl<R: Reduce> Engine<'_, R> {
     /// Sends the inputs of continuations that other ranks own.
     fn send_inputs(&mut self, mailbox: &mut Mailbox, link: &mut dyn Link) {
         let mut by_rank: BTreeMap<usize, Vec<(Slot, Vec<u8>)>> = BTreeMap::new();
-        for (slot, input) in self.shelf.local.take_outbox() {
+        for (slot, input) in self.store.local.take_outbox() {
             let owner = by_rank.entry(slot.of.home as usize).or_default();
             owner.push((slot, encode(&input)));
         }
@@ -237,7 +239,7 @@ impl<R: Reduce> Engine<'_, R> {
         };
         for (slot, input) in inputs {
             let input = decode(&input).map_err(malformed)?;
-            let delivered = self.shelf.local.deliver(slot, input);
+            let delivered = self.store.local.deliver(slot, input);
             delivered.map_err(malformed)?;
         }
         Ok(())
@@ -245,7 +247,7 @@ impl<R: Reduce> Engine<'_, R> {
 
     /// Fails if a task has panicked here.
     fn check(&self, mailbox: &Mailbox) -> Result<(), RankError> {
-        match self.shelf.local.fault() {
+        match self.store.local.fault() {
             None => Ok(()),
             Some(panicked) => Err(RankError::Panicked {
                 rank: mailbox.me,
@@ -255,50 +257,63 @@ impl<R: Reduce> Engine<'_, R> {
         }
     }
 
-    fn trouble(&self, mailbox: &Mailbox, trouble: Trouble) -> RankError {
-        let to_blame = match trouble {
-            Trouble::OtherBuild { rank, .. }
-            | Trouble::Silent { rank, .. }
-            | Trouble::Unexpected { rank, .. } => Some(rank),
+    fn protocol_error(&self, mailbox: &Mailbox, error: ProtocolError) -> RankError {
+        let culprit = match error {
+            ProtocolError::OtherBuild { rank, .. }
+            | ProtocolError::Silent { rank, .. }
+            | ProtocolError::Unexpected { rank, .. } => Some(rank),
             _ => None,
         };
-        let host = to_blame.and_then(|rank| self.hosts.get(&rank)).cloned();
-        RankError::Trouble {
+        let host = culprit.and_then(|rank| self.hosts.get(&rank)).cloned();
+        RankError::Protocol {
             rank: mailbox.me,
             host,
-            trouble,
+            error,
         }
     }
 
     /// Sleeps until a poll is due, unless packets have just come.
     fn sleep(&mut self, busy: bool, due: Duration) {
         if busy {
-            self.sleep = SHORTEST;
+            self.sleep = SHORTEST_SLEEP;
             return;
         }
         let sleep = self.sleep.min(due);
-        self.sleep = (self.sleep * 2).min(LONGEST);
-        if self.shelf.local.pending() == 0 {
+        self.sleep = (self.sleep * 2).min(LONGEST_SLEEP);
+        if self.store.local.pending() == 0 {
             thread::sleep(sleep);
-        } else if self.shelf.local.wait(sleep) {
+        } else if self.store.local.wait(sleep) {
             // Work has just run out: poll soon for an answer.
-            self.sleep = SHORTEST;
+            self.sleep = SHORTEST_SLEEP;
         }
     }
 }
 
 /// The tasks of a process, as the state machine of the rank accesses them.
-struct Shelf<'a, R> {
+struct TaskStore<'a, R> {
     local: &'a Local<R>,
+    /// Number of ranks.
+    ranks: usize,
     /// The first tasks that have not been added yet.
     first: Option<&'a mut dyn Iterator<Item = Boxed<R>>>,
     /// Why tasks that came could not be read.
-    spoiled: Option<String>,
+    malformed: Option<String>,
 }
 
-impl<R: Reduce> Shelf<'_, R> {
+impl<R: Reduce> TaskStore<'_, R> {
     fn workers(&self) -> usize {
         self.local.pool().workers()
+    }
+
+    /// Fails if the owner of a slot is not a rank: the result of the task would be sent to it.
+    fn check(&self, slot: Option<Slot>) -> Result<(), Malformed> {
+        match slot {
+            Some(Slot { of, .. }) if of.home > u64::MAX - 1 && self.ranks == 0 => Err(Malformed(format!(
+                "a task with a slot of rank {}, and there are {} ranks",
+                of.home, self.ranks
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Adds some of the first tasks.
@@ -315,7 +330,7 @@ impl<R: Reduce> Shelf<'_, R> {
     }
 }
 
-impl<R: Reduce> Store for Shelf<'_, R> {
+impl<R: Reduce> Store for TaskStore<'_, R> {
     type Work = Tasks;
 
     /// Excludes tasks that a free worker is about to take: otherwise two hungry ranks could pass a
@@ -351,8 +366,11 @@ impl<R: Reduce> Store for Shelf<'_, R> {
 
     fn take(&mut self, work: Tasks) {
         for parcel in &work {
-            if let Err(malformed) = self.local.submit_parcel(parcel) {
-                self.spoiled = Some(malformed.to_string());
+            if let Err(malformed) = self
+                .check(parcel.to)
+                .and_then(|()| self.local.submit_parcel(parcel))
+            {
+                self.malformed = Some(malformed.to_string());
             }
         }
     }
@@ -365,6 +383,7 @@ impl<R: Reduce> Store for Shelf<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::continuation::DeferredId;
     use crate::{Program, Sum, Task, Tasks};
 
     type Given = Option<Vec<Parcel>>;
@@ -396,22 +415,23 @@ mod tests {
         let mut first = [0, HEAVY / 2, HEAVY / 2, HEAVY / 2, 1, 1]
             .map(|weight| Box::new(Load(vec![0; weight])) as Boxed<Sum<u64>>)
             .into_iter();
-        let mut shelf = Shelf {
+        let mut store = TaskStore {
             local: &local,
+            ranks: 1,
             first: Some(&mut first),
-            spoiled: None,
+            malformed: None,
         };
-        assert!(!shelf.is_passive(), "some are to come");
-        while shelf.first.is_some() {
-            shelf.fill();
+        assert!(!store.is_passive(), "some are to come");
+        while store.first.is_some() {
+            store.fill();
         }
-        while shelf.surplus() != 5 || local.surplus() != 5 {
+        while store.surplus() != 5 || local.surplus() != 5 {
             // The worker is about to begin with one of the tasks.
             thread::yield_now();
         }
         let count = |work: Given| work.map_or(0, |work| work.len());
-        assert!((2..=3).contains(&count(shelf.give(100))));
-        assert_eq!(count(shelf.give(1)), 1);
+        assert!((2..=3).contains(&count(store.give(100))));
+        assert_eq!(count(store.give(1)), 1);
         let (usage, left) = (local.usage(), local.surplus());
         assert_eq!((usage.added, usage.withdrawn + left as u64), (6, 5));
         local.cancel();
@@ -420,13 +440,35 @@ mod tests {
     #[test]
     fn a_task_of_an_unknown_kind_is_reported() {
         let local = local();
-        let mut shelf = Shelf {
+        let mut store = TaskStore {
             local: &local,
+            ranks: 2,
             first: None,
-            spoiled: None,
+            malformed: None,
         };
-        shelf.take(vec![Parcel::new("stray", Vec::new())]);
-        assert!(shelf.spoiled.unwrap().contains("stray"));
+        store.take(vec![Parcel::new("stray", Vec::new())]);
+        assert!(store.malformed.unwrap().contains("stray"));
         assert!(local.is_passive());
+    }
+
+    #[test]
+    fn a_task_whose_result_goes_to_no_rank_is_reported() {
+        for (home, accepted) in [(1, true), (2, false), (u64::MAX, false)] {
+            let local = local();
+            let mut store = TaskStore {
+                local: &local,
+                ranks: 2,
+                first: None,
+                malformed: None,
+            };
+            let of = DeferredId { home, number: 0 };
+            store.take(vec![Parcel {
+                to: Some(Slot { of, index: 0 }),
+                ..Parcel::of(&Load(Vec::new()))
+            }]);
+            assert_eq!(store.malformed.is_none(), accepted, "{home}");
+            assert_eq!(local.usage().added, u64::from(accepted));
+            local.cancel();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use locksley::BuildError;
-use locksley_policy::rank::Trouble;
+use locksley_policy::rank::ProtocolError;
 
 use crate::local::Panicked;
 
@@ -33,15 +33,15 @@ pub enum RankError {
     #[error("MPI can be used once in a process: connect to it once, at the start")]
     Used,
     /// An error that the protocol between ranks has detected.
-    #[error("{trouble} (noticed by rank {rank}{})", blamed(host))]
-    Trouble {
+    #[error("{error} (noticed by rank {rank}{})", host_note(host))]
+    Protocol {
         /// Rank that has detected it.
         rank: usize,
         /// Host of the rank that is to blame, if it is known.
         host: Option<String>,
         /// The error.
         #[source]
-        trouble: Trouble,
+        error: ProtocolError,
     },
     /// A task panicked.
     #[error("on rank {rank} ({host}) {panicked}")]
@@ -78,7 +78,7 @@ pub enum RankError {
     Dead,
 }
 
-fn blamed(host: &Option<String>) -> String {
+fn host_note(host: &Option<String>) -> String {
     let host = host.as_ref().map(|host| format!("; the host is {host}"));
     host.unwrap_or_default()
 }

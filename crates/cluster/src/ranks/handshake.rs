@@ -4,7 +4,7 @@
 //! ```text
 //!   rank r  ── greeting: build, host ──> parent              another build: the job ends
 //!   rank r  ── the hosts of all ranks below ──> parent       when all of these have come
-//!   rank r  <── roll: the number of each rank's host ── parent
+//!   rank r  <── hosts: the number of each rank's host ── parent
 //!   rank r  ── ping, pong, 8 times ──     rank 0             if there will be a trace
 //! ```
 //!
@@ -20,11 +20,11 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use locksley_policy::rank::Trouble;
+use locksley_policy::rank::ProtocolError;
 
 use super::clock;
 use super::error::RankError;
-use super::mailbox::{Mailbox, converse};
+use super::mailbox::{Mailbox, run_phase};
 use super::peer::{Link, Peer};
 use super::tree;
 use super::wire::{Packet, Sealed};
@@ -34,16 +34,16 @@ use crate::build_id::Build;
 const PINGS: u32 = 8;
 
 /// Sleep of a rank that waits for an answer: about a round trip.
-const NAP: Duration = Duration::from_micros(50);
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
 /// What a rank knows after the first phase.
-pub(super) struct Roll {
+pub(super) struct HostDirectory {
     /// Number of each rank's host.
     pub(super) numbers: Vec<u32>,
     /// Names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
     pub(super) names: BTreeMap<usize, String>,
     /// How far the clock of rank 0 is ahead of this one's, in nanoseconds; 0 if it was not asked.
-    pub(super) ahead: i64,
+    pub(super) clock_offset: i64,
 }
 
 /// Introduces this rank, and waits until all ranks have done so. A rank waits for its children for
@@ -55,9 +55,9 @@ pub(super) fn handshake(
     build: Build,
     clocks: bool,
     patience: Duration,
-) -> Result<Roll, RankError> {
+) -> Result<HostDirectory, RankError> {
     let host = peer.host();
-    let mut guest = Guest {
+    let mut introduction = Introduction {
         build,
         greeting: Some(host.clone()),
         missing: tree::children(mailbox.me, mailbox.count)
@@ -65,7 +65,7 @@ pub(super) fn handshake(
             .collect(),
         names: BTreeMap::from([(mailbox.me, host)]),
         told: false,
-        roll: None,
+        host_runs: None,
         numbers: None,
         clocks: if clocks && mailbox.me > 0 { PINGS } else { 0 },
         asked: None,
@@ -73,11 +73,13 @@ pub(super) fn handshake(
         heard: mailbox.now(),
         patience,
     };
-    converse(peer, mailbox, |mailbox, link| guest.turn(mailbox, link))
+    run_phase(peer, mailbox, |mailbox, link| {
+        introduction.turn(mailbox, link)
+    })
 }
 
 /// A rank's state during the phase.
-struct Guest {
+struct Introduction {
     build: Build,
     /// Name of this rank's host, until it has been sent.
     greeting: Option<String>,
@@ -88,8 +90,8 @@ struct Guest {
     names: BTreeMap<usize, String>,
     /// Whether they have been sent to the parent.
     told: bool,
-    /// The roll that the parent has sent, until it is passed on.
-    roll: Option<Vec<(u32, u32)>>,
+    /// The runs of hosts that the parent has sent, until it is passed on.
+    host_runs: Option<Vec<(u32, u32)>>,
     numbers: Option<Vec<u32>>,
     /// Remaining requests for the time.
     clocks: u32,
@@ -101,12 +103,12 @@ struct Guest {
     patience: Duration,
 }
 
-impl Guest {
+impl Introduction {
     fn turn(
         &mut self,
         mailbox: &mut Mailbox,
         link: &mut dyn Link,
-    ) -> Result<ControlFlow<Roll>, RankError> {
+    ) -> Result<ControlFlow<HostDirectory>, RankError> {
         let parent = tree::parent(mailbox.me);
         if let (Some(host), Some(parent)) = (self.greeting.take(), parent) {
             let build = self.build.0;
@@ -124,12 +126,12 @@ impl Guest {
                     .extend(names.map(|(rank, name)| (rank as usize, name)));
                 self.heard = mailbox.now();
             }
-            Some((rank, Packet::Sealed(Sealed::Roll(runs)))) if Some(rank) == parent => {
-                self.roll = Some(runs);
+            Some((rank, Packet::Sealed(Sealed::HostRuns(runs)))) if Some(rank) == parent => {
+                self.host_runs = Some(runs);
             }
             Some((0, Packet::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
             Some((from, packet)) => mailbox.put_off(from, packet),
-            None => thread::sleep(NAP),
+            None => thread::sleep(POLL_INTERVAL),
         }
         if let Some(error) = self.silent(mailbox) {
             return Err(error);
@@ -138,7 +140,7 @@ impl Guest {
             return Ok(ControlFlow::Continue(()));
         }
         match parent {
-            None if self.numbers.is_none() => self.roll = Some(runs(&self.names)),
+            None if self.numbers.is_none() => self.host_runs = Some(runs(&self.names)),
             None => {}
             Some(parent) if !self.told => {
                 self.told = true;
@@ -157,9 +159,9 @@ impl Guest {
         &mut self,
         mailbox: &mut Mailbox,
         link: &mut dyn Link,
-    ) -> Result<ControlFlow<Roll>, RankError> {
+    ) -> Result<ControlFlow<HostDirectory>, RankError> {
         let Some(numbers) = &self.numbers else {
-            let Some(runs) = self.roll.take() else {
+            let Some(runs) = self.host_runs.take() else {
                 return Ok(ControlFlow::Continue(()));
             };
             self.numbers = Some(self.pass_on(mailbox, link, runs)?);
@@ -174,10 +176,10 @@ impl Guest {
             mailbox.send(link, 0, &Packet::Sealed(Sealed::Ping));
             return Ok(ControlFlow::Continue(()));
         }
-        Ok(ControlFlow::Break(Roll {
+        Ok(ControlFlow::Break(HostDirectory {
             numbers: numbers.clone(),
             names: std::mem::take(&mut self.names),
-            ahead: self.best.1,
+            clock_offset: self.best.1,
         }))
     }
 
@@ -196,9 +198,9 @@ impl Guest {
         }
         let each = |&(host, ranks): &(u32, u32)| std::iter::repeat_n(host, ranks as usize);
         let numbers = runs.iter().flat_map(each).collect();
-        let roll = Packet::Sealed(Sealed::Roll(runs));
+        let host_runs = Packet::Sealed(Sealed::HostRuns(runs));
         for child in tree::children(mailbox.me, mailbox.count) {
-            mailbox.send(link, child, &roll);
+            mailbox.send(link, child, &host_runs);
         }
         Ok(numbers)
     }
@@ -212,10 +214,10 @@ impl Guest {
     ) -> Result<(), RankError> {
         if theirs != self.build.0 {
             let ours = self.build.0;
-            return Err(RankError::Trouble {
+            return Err(RankError::Protocol {
                 rank: mailbox.me,
                 host: Some(host),
-                trouble: Trouble::OtherBuild { rank, theirs, ours },
+                error: ProtocolError::OtherBuild { rank, theirs, ours },
             });
         }
         if let Some(introduced) = self.missing.get_mut(&rank) {
@@ -239,10 +241,10 @@ impl Guest {
             }
         };
         let for_ns = since.as_nanos() as u64;
-        (since > patience).then_some(RankError::Trouble {
+        (since > patience).then_some(RankError::Protocol {
             rank: mailbox.me,
             host: None,
-            trouble: Trouble::Silent { rank, for_ns },
+            error: ProtocolError::Silent { rank, for_ns },
         })
     }
 

@@ -112,7 +112,7 @@ impl Mailbox {
 
 /// Runs one phase: calls `turn` until it breaks or fails. If it fails, the other ranks are told,
 /// and the job is given up.
-pub(super) fn converse<T>(
+pub(super) fn run_phase<T>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
     mut turn: impl FnMut(&mut Mailbox, &mut dyn Link) -> Result<ControlFlow<T>, RankError>,
@@ -145,10 +145,10 @@ pub(super) fn converse<T>(
 
 /// Additional delay per rank before a rank prints why the job has failed. If several ranks notice
 /// at the same time, one message is enough.
-const STEP: Duration = Duration::from_millis(10);
+const DELAY_STEP: Duration = Duration::from_millis(10);
 
 /// Longest such delay.
-const LONGEST: Duration = Duration::from_millis(200);
+const LONGEST_DELAY: Duration = Duration::from_millis(200);
 
 /// A rank that has detected that the job cannot go on.
 struct Failing {
@@ -165,7 +165,7 @@ impl Failing {
                 mailbox.send(link, rank, &abort);
             }
         }
-        let wait = LONGEST.min(STEP * u32::try_from(mailbox.me).unwrap_or(u32::MAX));
+        let wait = LONGEST_DELAY.min(DELAY_STEP * u32::try_from(mailbox.me).unwrap_or(u32::MAX));
         Failing {
             error,
             at: mailbox.now() + wait,

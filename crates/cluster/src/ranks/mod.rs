@@ -67,8 +67,8 @@ pub use outcome::{Outcome, Report};
 pub use peer::{Link, Peer};
 pub use threads::{Network, Threads};
 
-use mailbox::{Mailbox, converse};
-use outcome::Parts;
+use mailbox::{Mailbox, run_phase};
+use outcome::SubtreeReport;
 
 /// Decodes a message between ranks and encodes it again. Returns `None` if `bytes` is not a
 /// message. For the fuzzer, which has no access to packets.
@@ -167,7 +167,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
         Err(error) => {
             let mut error = Some(error);
             let mut failed = || error.take().unwrap_or(RankError::Dead);
-            return converse(&mut peer, &mut mailbox, |_, _| Err(failed()));
+            return run_phase(&mut peer, &mut mailbox, |_, _| Err(failed()));
         }
     };
     let first = first.into_iter();
@@ -202,9 +202,9 @@ fn prepare<R: Reduce>(
 }
 
 /// The outcome of all phases.
-struct Worked<R> {
+struct Gathered<R> {
     /// The parts of this rank and all ranks below it.
-    parts: Parts<R>,
+    parts: SubtreeReport<R>,
     wall: Duration,
 }
 
@@ -215,11 +215,12 @@ fn work<R: Reduce, T: Task<Output = R>>(
     options: &Options,
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
-) -> Result<Worked<R>, RankError> {
+) -> Result<Gathered<R>, RankError> {
     let patience = Duration::from_nanos(options.protocol.patience);
-    let roll = handshake::handshake(peer, mailbox, build, options.entries().is_some(), patience)?;
+    let directory =
+        handshake::handshake(peer, mailbox, build, options.entries().is_some(), patience)?;
     let (start, used) = (Instant::now(), processor_time(local, peer));
-    let hosts = Hosts::new(roll.numbers.iter());
+    let hosts = Hosts::new(directory.numbers.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
     let rank = Rank::new(mailbox.me, protocol, hosts, build.0, options.seed);
     local.set_home(mailbox.me as u64);
@@ -228,14 +229,21 @@ fn work<R: Reduce, T: Task<Output = R>>(
     }
     let first = first.take(if mailbox.me == 0 { usize::MAX } else { 0 });
     let mut first = first.map(|task| Box::new(task) as Boxed<R>);
-    let done = engine::work(peer, mailbox, (local, &mut first), rank, &roll.names)?;
+    let done = engine::work(peer, mailbox, (local, &mut first), rank, &directory.names)?;
     let wall = start.elapsed();
     let now = processor_time(local, peer);
     let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
     let most = options.trace_bytes() / mailbox.count;
-    let parts = report(local, peer, mailbox, (&roll, processor_time), done, most)?;
+    let parts = report(
+        local,
+        peer,
+        mailbox,
+        (&directory, processor_time),
+        done,
+        most,
+    )?;
     let parts = outcome::gather(peer, mailbox, parts, patience)?;
-    Ok(Worked { parts, wall })
+    Ok(Gathered { parts, wall })
 }
 
 /// Number of tasks per worker that should wait: one to keep, one to give, and as many again for the
@@ -245,7 +253,7 @@ const APPETITE: usize = 4;
 
 /// Returns the protocol with a floor that suits these tasks. Workers share what waits, and a
 /// waiting task is a chunk of work rather than a node of a tree, so one for each worker is enough
-/// to bridge the time until a task spawns or another rank sends more.
+/// to heartbeat_until the time until a task spawns or another rank sends more.
 fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     Protocol {
         floor: protocol.floor.min(workers),
@@ -268,13 +276,17 @@ fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
-    (roll, processor_time): (&handshake::Roll, Option<Duration>),
+    (directory, processor_time): (&handshake::HostDirectory, Option<Duration>),
     done: engine::Done,
     most: usize,
-) -> Result<Parts<R>, RankError> {
+) -> Result<SubtreeReport<R>, RankError> {
     let report = Report {
         rank: mailbox.me,
-        host: roll.names.get(&mailbox.me).cloned().unwrap_or_default(),
+        host: directory
+            .names
+            .get(&mailbox.me)
+            .cloned()
+            .unwrap_or_default(),
         workers: local.pool().workers(),
         usage: local.usage(),
         counts: done.counts,
@@ -282,8 +294,9 @@ fn report<R: Reduce>(
         processor_time,
     };
     thread::scope(|scope| {
-        let writing = scope.spawn(|| write_down(local, report, done.moves, roll.ahead, most));
-        outcome::bridge(peer, mailbox, || writing.is_finished())?;
+        let writing =
+            scope.spawn(|| write_down(local, report, done.moves, directory.clock_offset, most));
+        outcome::heartbeat_until(peer, mailbox, || writing.is_finished())?;
         Ok(writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
@@ -294,22 +307,22 @@ fn write_down<R: Reduce>(
     mut moves: Vec<engine::Move>,
     ahead: i64,
     most: usize,
-) -> Parts<R> {
+) -> SubtreeReport<R> {
     let (mut traces, mut left_out) = (Vec::new(), 0);
     let trace = local.pool().take_trace();
     if trace.is_empty() {
         moves.clear();
     } else {
-        let (trace, talker) = timeline::of_rank(trace, &report, &mut moves, ahead);
+        let (trace, messaging_thread) = timeline::of_rank(trace, &report, &mut moves, ahead);
         let text = trace.to_json();
         if text.len() <= most {
-            traces.push((report.rank as u32, talker, text));
+            traces.push((report.rank as u32, messaging_thread, text));
         } else {
             moves.clear();
             left_out = 1;
         }
     }
-    Parts {
+    SubtreeReport {
         result: local.take_result(),
         traces,
         reports: vec![report],
@@ -319,7 +332,7 @@ fn write_down<R: Reduce>(
 }
 
 /// Combines all reports into one outcome.
-fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
+fn combine<R: Reduce>(worked: Gathered<R>, traced: bool) -> Result<Outcome<R>, RankError> {
     let mut parts = worked.parts;
     parts.reports.sort_by_key(|report| report.rank);
     let numbers = parts.reports.iter().map(|report| report.rank);
@@ -343,18 +356,18 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
 
 /// Merges the traces of all ranks.
 #[cfg(feature = "trace")]
-fn merged<R>(parts: &mut Parts<R>) -> Result<locksley_trace::Trace, RankError> {
+fn merged<R>(parts: &mut SubtreeReport<R>) -> Result<locksley_trace::Trace, RankError> {
     parts.traces.sort_by_key(|(rank, _, _)| *rank);
-    let (mut talkers, mut traces) = (BTreeMap::new(), Vec::new());
-    for (rank, talker, text) in &parts.traces {
+    let (mut messaging_threads, mut traces) = (BTreeMap::new(), Vec::new());
+    for (rank, messaging_thread, text) in &parts.traces {
         let trace = locksley_trace::Trace::from_json(text);
         traces.push(trace.map_err(|error| RankError::Malformed {
             rank: *rank as usize,
             why: error.to_string(),
         })?);
-        talkers.insert(*rank as usize, *talker);
+        messaging_threads.insert(*rank as usize, *messaging_thread);
     }
-    Ok(timeline::merge(traces, &talkers, &parts.moves))
+    Ok(timeline::merge(traces, &messaging_threads, &parts.moves))
 }
 
 /// Creates ranks that are threads of this process, for [`run`] on `count` threads.
@@ -389,8 +402,8 @@ pub fn mpi() -> Result<Mpi, RankError> {
 ///
 /// let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
 /// let options = Options { workers: 1, ..Options::default() };
-/// let outcome = ranks::run_threads(&uts::program(), [Search::whole(tree)], &options, ranks::threads(2))?;
-/// assert_eq!(outcome.result.0, Uts::new(tree).size());
+/// let outcome = ranks::run_threads(&uts::program(), [Search::whole(tree)], &options,
+/// ranks::threads(2))?; assert_eq!(outcome.result.0, Uts::new(tree).size());
 /// assert_eq!(outcome.ranks.len(), 2);
 /// # Ok::<(), locksley_cluster::ranks::RankError>(())
 /// ```

@@ -49,9 +49,9 @@ const FULL: usize = 64 << 20;
 /// complete.
 const LARGE_MESSAGE: usize = 4 << 10;
 
-/// How long any call may take that should return at once, in tenths of the patience. It is longer
-/// than the time to notice a silent rank, whose message is more precise.
-const STUCK: u32 = 14;
+/// Time limit of any call that should return at once, in tenths of the patience. It is longer than
+/// the time to notice a silent rank, whose message is more precise.
+const CALL_LIMIT_TENTHS: u32 = 14;
 
 /// Time limit of `MPI_Abort`.
 const ABORT: Duration = Duration::from_secs(2);
@@ -64,10 +64,10 @@ pub struct Mpi {
     world: SimpleCommunicator,
     host: String,
     /// Time limit of a call.
-    stuck: Duration,
+    call_limit: Duration,
     /// `Some` until the rank leaves.
     universe: Option<Universe>,
-    dog: Watchdog,
+    watchdog: Watchdog,
     /// Makes the type `!Send`: all calls must come from the thread that started MPI.
     _here: PhantomData<*const ()>,
 }
@@ -78,7 +78,7 @@ impl Mpi {
         // Hash the executable first, which takes a while: ranks wait for each other in `MPI_Init`,
         // but later they lose patience.
         let _ = Build::current();
-        let dog = Watchdog::start(|doing| {
+        let watchdog = Watchdog::start(|doing| {
             eprintln!(
                 "error: {doing} does not return: a host, a link or a process of MPI is gone; this \
                  rank kills itself"
@@ -91,10 +91,10 @@ impl Mpi {
             return Err(RankError::Threading);
         }
         Ok(Mpi {
-            dog,
+            watchdog,
             world: universe.world(),
             host: processor_name().unwrap_or_default(),
-            stuck: Duration::MAX,
+            call_limit: Duration::MAX,
             universe: Some(universe),
             _here: PhantomData,
         })
@@ -119,7 +119,7 @@ impl Mpi {
                 link.send(to, message);
             }
             loop {
-                self.dog.feed();
+                self.watchdog.progress();
                 let flow = turn(&mut link);
                 link.sweep();
                 if flow.is_break() {
@@ -169,21 +169,21 @@ impl Peer for Mpi {
     }
 
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>) {
-        self.dog.expect("a call of MPI", self.stuck);
+        self.watchdog.expect("a call of MPI", self.call_limit);
         let mut held = Held::new();
         while self.drive_for_a_while(&mut held, turn).is_continue() {}
         while !held.is_empty() {
             let _ = self.drive_for_a_while(&mut held, &mut |_| ControlFlow::Break(()));
         }
-        self.dog.rest();
+        self.watchdog.suspend();
     }
 
     fn be_patient(&mut self, patience: Duration) {
-        self.stuck = patience.saturating_mul(STUCK) / 10;
+        self.call_limit = patience.saturating_mul(CALL_LIMIT_TENTHS) / 10;
     }
 
     fn leave(mut self) {
-        self.dog.expect("MPI_Finalize", self.stuck);
+        self.watchdog.expect("MPI_Finalize", self.call_limit);
         drop(self.universe.take());
     }
 
@@ -241,7 +241,7 @@ impl Link for Scoped<'_, '_> {
             None => std::thread::sleep(ABORT),
         }
         end_parent_soon();
-        self.mpi.dog.expect("MPI_Abort", ABORT);
+        self.mpi.watchdog.expect("MPI_Abort", ABORT);
         self.mpi.world.abort(EXIT);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A rank waits for its children, adds its own part to theirs, and passes the sum on: one result,
 //! since results are a monoid, and one report for each rank below. Traces are passed on while they
-//! fit `Options::trace_bytes`. When everything has reached rank 0 it sends thanks down the tree: a
-//! rank that receives them may leave.
+//! fit `Options::trace_bytes`. When everything has reached rank 0 it sends the acknowledgement down
+//! the tree: a rank that receives them may leave.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use locksley_policy::rank::{Counts, Trouble};
+use locksley_policy::rank::{Counts, ProtocolError};
 
 use super::engine::Move;
 use super::error::RankError;
-use super::mailbox::{Mailbox, Traffic, converse};
+use super::mailbox::{Mailbox, Traffic, run_phase};
 use super::peer::{Link, Peer};
 use super::tree;
 use super::wire::{Packet, Sealed};
@@ -86,7 +86,7 @@ pub struct Report {
 
 /// The data of a rank and all ranks below it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Parts<R> {
+pub(super) struct SubtreeReport<R> {
     pub(super) reports: Vec<Report>,
     pub(super) result: R,
     /// Rank, number of its messaging thread, and JSON of each trace.
@@ -96,9 +96,9 @@ pub(super) struct Parts<R> {
     pub(super) left_out: usize,
 }
 
-impl<R: Reduce> Parts<R> {
+impl<R: Reduce> SubtreeReport<R> {
     /// Adds the data of ranks below.
-    pub(super) fn add(&mut self, below: Parts<R>) {
+    pub(super) fn add(&mut self, below: SubtreeReport<R>) {
         self.reports.extend(below.reports);
         self.result.combine(below.result);
         self.traces.extend(below.traces);
@@ -114,17 +114,17 @@ const PIECE: usize = 1 << 20;
 const BEAT: Duration = Duration::from_millis(500);
 
 /// Sleep of a waiting rank between two polls.
-const NAP: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Sends heartbeats until a long operation is done, such as writing a long trace, so that its
 /// parent and its children see that this rank is alive. Packets that arrive are kept for later.
-pub(super) fn bridge(
+pub(super) fn heartbeat_until(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
     is_done: impl Fn() -> bool,
 ) -> Result<(), RankError> {
     let mut beat = mailbox.now() + BEAT;
-    converse(peer, mailbox, |mailbox, link| {
+    run_phase(peer, mailbox, |mailbox, link| {
         let done = is_done();
         let mut came = false;
         while let Some((from, packet)) = mailbox.receive(link)? {
@@ -140,7 +140,7 @@ pub(super) fn bridge(
             return Ok(ControlFlow::Break(()));
         }
         if !came {
-            thread::sleep(NAP);
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(ControlFlow::Continue(()))
     })
@@ -155,12 +155,12 @@ fn live(mailbox: &mut Mailbox, link: &mut dyn Link) {
         };
         mailbox.send(link, parent, &Packet::Sealed(nothing));
     }
-    thank(mailbox, link, false);
+    acknowledge(mailbox, link, false);
 }
 
-fn thank(mailbox: &mut Mailbox, link: &mut dyn Link, last: bool) {
+fn acknowledge(mailbox: &mut Mailbox, link: &mut dyn Link, last: bool) {
     for child in tree::children(mailbox.me, mailbox.count) {
-        mailbox.send(link, child, &Packet::Sealed(Sealed::Thanks { last }));
+        mailbox.send(link, child, &Packet::Sealed(Sealed::Acknowledge { last }));
     }
 }
 
@@ -169,9 +169,9 @@ fn thank(mailbox: &mut Mailbox, link: &mut dyn Link, last: bool) {
 pub(super) fn gather<R: Reduce>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
-    parts: Parts<R>,
+    parts: SubtreeReport<R>,
     patience: Duration,
-) -> Result<Parts<R>, RankError> {
+) -> Result<SubtreeReport<R>, RankError> {
     let now = mailbox.now();
     let mut collector = Collector {
         inboxes: tree::children(mailbox.me, mailbox.count)
@@ -180,7 +180,7 @@ pub(super) fn gather<R: Reduce>(
         beat: now,
         patience,
     };
-    let below = converse(peer, mailbox, |mailbox, link| collector.turn(mailbox, link))?;
+    let below = run_phase(peer, mailbox, |mailbox, link| collector.turn(mailbox, link))?;
     let is_root = mailbox.me == 0;
     // The program's own code deserialises, combines and serialises results, and may take long.
     let (parts, bytes) = thread::scope(|scope| {
@@ -189,7 +189,7 @@ pub(super) fn gather<R: Reduce>(
             let bytes = if is_root { Vec::new() } else { encode(&parts) };
             Ok((parts, bytes))
         });
-        bridge(peer, mailbox, || adding.is_finished())?;
+        heartbeat_until(peer, mailbox, || adding.is_finished())?;
         adding.join().unwrap_or_else(|panic| resume_unwind(panic))
     })?;
     let now = mailbox.now();
@@ -199,11 +199,14 @@ pub(super) fn gather<R: Reduce>(
         beat: now,
         patience,
     };
-    converse(peer, mailbox, |mailbox, link| sender.turn(mailbox, link))?;
+    run_phase(peer, mailbox, |mailbox, link| sender.turn(mailbox, link))?;
     Ok(parts)
 }
 
-fn add_all<R: Reduce>(mut parts: Parts<R>, below: &Below) -> Result<Parts<R>, RankError> {
+fn add_all<R: Reduce>(
+    mut parts: SubtreeReport<R>,
+    below: &Below,
+) -> Result<SubtreeReport<R>, RankError> {
     for (rank, bytes) in below {
         let more = decode(bytes).map_err(|malformed| RankError::Malformed {
             rank: *rank,
@@ -216,10 +219,10 @@ fn add_all<R: Reduce>(mut parts: Parts<R>, below: &Below) -> Result<Parts<R>, Ra
 
 fn silent(me: usize, rank: usize, since: Duration) -> RankError {
     let for_ns = since.as_nanos() as u64;
-    RankError::Trouble {
+    RankError::Protocol {
         rank: me,
         host: None,
-        trouble: Trouble::Silent { rank, for_ns },
+        error: ProtocolError::Silent { rank, for_ns },
     }
 }
 
@@ -264,12 +267,12 @@ impl Collector {
                     (inbox.heard, inbox.complete) = (now, last);
                 }
             }
-            Some((from, packet @ Packet::Sealed(Sealed::Thanks { .. }))) => {
+            Some((from, packet @ Packet::Sealed(Sealed::Acknowledge { .. }))) => {
                 mailbox.put_off(from, packet);
             }
             Some(_) => {}
             None if self.inboxes.is_empty() => {}
-            None => thread::sleep(NAP),
+            None => thread::sleep(POLL_INTERVAL),
         }
         if now >= self.beat {
             self.beat = now + BEAT;
@@ -289,7 +292,7 @@ impl Collector {
     }
 }
 
-/// Passes the data on, and waits for the thanks.
+/// Passes the data on, and waits for the acknowledgement.
 struct Sender {
     /// Data that is still to be sent.
     bytes: Option<Vec<u8>>,
@@ -305,7 +308,7 @@ impl Sender {
         link: &mut dyn Link,
     ) -> Result<ControlFlow<()>, RankError> {
         let Some(parent) = tree::parent(mailbox.me) else {
-            thank(mailbox, link, true);
+            acknowledge(mailbox, link, true);
             return Ok(ControlFlow::Break(()));
         };
         if let Some(bytes) = self.bytes.take() {
@@ -320,17 +323,17 @@ impl Sender {
         }
         let now = mailbox.now();
         match mailbox.receive(link)? {
-            Some((from, Packet::Sealed(Sealed::Thanks { last: true }))) if from == parent => {
-                thank(mailbox, link, true);
+            Some((from, Packet::Sealed(Sealed::Acknowledge { last: true }))) if from == parent => {
+                acknowledge(mailbox, link, true);
                 return Ok(ControlFlow::Break(()));
             }
             Some((from, _)) if from == parent => self.heard = now,
             Some(_) => {}
-            None => thread::sleep(NAP),
+            None => thread::sleep(POLL_INTERVAL),
         }
         if now >= self.beat {
             self.beat = now + BEAT;
-            thank(mailbox, link, false);
+            acknowledge(mailbox, link, false);
         }
         let since = now.saturating_sub(self.heard);
         if since > self.patience {

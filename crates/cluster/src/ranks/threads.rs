@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   rank 0 ── send ──> | due 5 | due 3 |  ── receive, when due ──> rank 1
-//!                      '- one mailbox for each pair of ranks: what was sent first arrives first
+//!                      '- one channel for each pair of ranks: what was sent first arrives first
 //! ```
 
 use std::collections::VecDeque;
@@ -39,13 +39,13 @@ pub struct Network {
 impl Network {
     /// Creates ranks on this network: one for each host name.
     pub fn connect(self, hosts: &[&str]) -> Vec<Threads> {
-        let boxes = (0..hosts.len() * hosts.len()).map(|_| Mutex::default());
-        let boxes: Arc<[Mutex<Mailbox>]> = boxes.collect();
+        let channels = (0..hosts.len() * hosts.len()).map(|_| Mutex::default());
+        let channels: Arc<[Mutex<Channel>]> = channels.collect();
         let rank = |(me, host): (usize, &&str)| Threads {
             me,
             count: hosts.len(),
             host: (*host).to_owned(),
-            boxes: boxes.clone(),
+            channels: channels.clone(),
             network: self,
             random: Random::new(self.seed, me as u64),
             sent: 0,
@@ -57,7 +57,7 @@ impl Network {
 
 /// Messages from one rank to another.
 #[derive(Debug, Default)]
-struct Mailbox {
+struct Channel {
     packets: VecDeque<(Instant, Vec<u8>)>,
 }
 
@@ -67,19 +67,19 @@ pub struct Threads {
     me: usize,
     count: usize,
     host: String,
-    /// Mailboxes of all pairs of ranks: messages from `a` to `b` are in number `a * count + b`.
-    boxes: Arc<[Mutex<Mailbox>]>,
+    /// Channels of all pairs of ranks: messages from `a` to `b` are in number `a * count + b`.
+    channels: Arc<[Mutex<Channel>]>,
     network: Network,
     random: Random,
     sent: u64,
-    /// Rank whose mailbox is checked next, so that each has its turn.
+    /// Rank whose channel is checked next, so that each has its turn.
     next: usize,
 }
 
 impl Threads {
-    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Mailbox> {
-        let mailbox = &self.boxes[from * self.count + to];
-        mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+    fn channel(&self, from: usize, to: usize) -> MutexGuard<'_, Channel> {
+        let channel = &self.channels[from * self.count + to];
+        channel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_dead(&self) -> bool {
@@ -119,19 +119,19 @@ impl Link for Threads {
         let most = usize::try_from(self.network.delay.as_nanos()).unwrap_or(usize::MAX - 1);
         let delay = Duration::from_nanos(self.random.below(most + 1) as u64);
         let due = Instant::now() + delay;
-        let mut mailbox = self.mailbox(self.me, to);
-        let before = mailbox.packets.back().map_or(due, |(before, _)| *before);
-        mailbox.packets.push_back((due.max(before), message));
+        let mut channel = self.channel(self.me, to);
+        let before = channel.packets.back().map_or(due, |(before, _)| *before);
+        channel.packets.push_back((due.max(before), message));
     }
 
     fn receive(&mut self) -> Option<(usize, Vec<u8>)> {
         for _ in 0..self.count {
             let from = self.next;
             self.next = (self.next + 1) % self.count;
-            let mut mailbox = self.mailbox(from, self.me);
-            let due = mailbox.packets.front().map(|(due, _)| *due);
+            let mut channel = self.channel(from, self.me);
+            let due = channel.packets.front().map(|(due, _)| *due);
             if due.is_some_and(|due| due <= Instant::now()) {
-                let packet = mailbox.packets.pop_front();
+                let packet = channel.packets.pop_front();
                 return packet.map(|(_, message)| (from, message));
             }
         }

@@ -19,7 +19,7 @@ pub(super) fn of_rank(
     ahead: i64,
 ) -> (Trace, u32) {
     let pid = report.rank as u32;
-    let tid = talker(&trace);
+    let tid = messaging_thread(&trace);
     for end in moves.iter_mut() {
         let (since, until) = end.time;
         end.time = (
@@ -30,7 +30,7 @@ pub(super) fn of_rank(
     let origin = trace.source.origin.unwrap_or_default();
     let origin = origin.saturating_add_signed(ahead / 1000);
     trace.source.origin = Some(origin);
-    trace.become_process(pid, format!("rank {} on {}", report.rank, report.host));
+    trace.replace_process(pid, format!("rank {} on {}", report.rank, report.host));
     trace.name_thread(pid, tid, "messages");
     for end in moves.iter() {
         let gave = end.ends.0 == report.rank;
@@ -51,9 +51,13 @@ pub(super) fn of_rank(
     (trace, tid)
 }
 
-/// Merges the traces of all ranks, with arrows between the two ends of each movement. `talkers` has
-/// the number of each rank's messaging thread.
-pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &[Move]) -> Trace {
+/// Merges the traces of all ranks, with arrows between the two ends of each movement.
+/// `messaging_threads` has the number of each rank's messaging thread.
+pub(super) fn merge(
+    traces: Vec<Trace>,
+    messaging_threads: &BTreeMap<usize, u32>,
+    moves: &[Move],
+) -> Trace {
     let mut traces = traces.into_iter();
     let mut whole = traces.next().unwrap_or_default();
     for trace in traces {
@@ -75,7 +79,7 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &
         } else {
             Arrow::Steal
         };
-        let place = |rank: usize| Some((rank as u32, *talkers.get(&rank)?));
+        let place = |rank: usize| Some((rank as u32, *messaging_threads.get(&rank)?));
         let (Some(from), Some(to)) = (place(ends.0), place(ends.1)) else {
             continue;
         };
@@ -86,7 +90,7 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &
 }
 
 /// Returns a number for the messaging thread: after those of the workers and spare threads.
-fn talker(trace: &Trace) -> u32 {
+fn messaging_thread(trace: &Trace) -> u32 {
     let threads = trace.events.iter().filter_map(|event| match event {
         TraceEvent::Name {
             name: Subject::Thread,
@@ -112,8 +116,8 @@ mod tests {
         let mut trace = Trace::new();
         trace.name_thread(4711, 0, "worker 0");
         trace.name_thread(4711, 1, "spare 1");
-        assert_eq!(talker(&trace), 2);
-        assert_eq!(talker(&Trace::new()), 0);
+        assert_eq!(messaging_thread(&trace), 2);
+        assert_eq!(messaging_thread(&Trace::new()), 0);
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub(super) struct Watchdog {
 }
 
 struct Shared {
-    /// Number of calls of `feed`.
-    fed: AtomicU64,
+    /// Number of calls of `progress`.
+    progress: AtomicU64,
     /// Whether the watchdog thread should end.
     over: AtomicBool,
     /// The operation of the watched thread, and the number of checks that it may take.
@@ -27,38 +27,39 @@ struct Shared {
 }
 
 impl Watchdog {
-    /// Starts to watch. If the watched thread does not call [`feed`](Watchdog::feed) in time,
-    /// `bite` is called with the name of its operation. If the system refuses to start the watchdog
+    /// Starts to watch. If the watched thread does not call [`progress`](Watchdog::progress) in
+    /// time,
+    /// `on_stuck` is called with the name of its operation. If the system refuses to start the watchdog
     /// thread, nothing is watched.
-    pub(super) fn start(bite: impl Fn(&str) + Send + 'static) -> Watchdog {
+    pub(super) fn start(on_stuck: impl Fn(&str) + Send + 'static) -> Watchdog {
         let shared = Arc::new(Shared {
-            fed: AtomicU64::new(0),
+            progress: AtomicU64::new(0),
             over: AtomicBool::new(false),
             doing: Mutex::new(("start", u32::MAX)),
         });
         let watched = shared.clone();
         let builder = thread::Builder::new().name("watchdog".to_owned());
-        drop(builder.spawn(move || watch(&watched, &bite)));
+        drop(builder.spawn(move || watch(&watched, &on_stuck)));
         Watchdog { shared }
     }
 
-    /// Notes that the watched thread begins the operation `doing`, and must call `feed` within that
-    /// time.
+    /// Notes that the watched thread begins the operation `doing`, and must call `progress` within
+    /// that time.
     pub(super) fn expect(&self, doing: &'static str, within: Duration) {
-        self.feed();
+        self.progress();
         let looks = within.as_millis().div_ceil(TICK.as_millis());
         let looks = u32::try_from(looks).unwrap_or(u32::MAX);
         *lock(&self.shared.doing) = (doing, looks);
     }
 
     /// Suspends the watch until the next `expect`.
-    pub(super) fn rest(&self) {
+    pub(super) fn suspend(&self) {
         self.expect("", Duration::MAX);
     }
 
     /// Notes that the watched thread makes progress.
-    pub(super) fn feed(&self) {
-        self.shared.fed.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn progress(&self) {
+        self.shared.progress.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -72,18 +73,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn watch(shared: &Shared, bite: &impl Fn(&str)) {
+fn watch(shared: &Shared, on_stuck: &impl Fn(&str)) {
     let (mut seen, mut looks) = (0, 0);
     while !shared.over.load(Ordering::Relaxed) {
         thread::sleep(TICK);
-        // The order matters: if this reads a new `doing`, it also sees the `feed` of that `expect`.
-        // Otherwise the checks during a long rest would count.
+        // The order matters: if this reads a new `doing`, it also sees the `progress` of that
+        // `expect`. Otherwise the checks during a suspension would count.
         let (doing, most) = *lock(&shared.doing);
-        let fed = shared.fed.load(Ordering::Relaxed);
-        looks = if fed == seen { looks + 1 } else { 0 };
-        seen = fed;
+        let progress = shared.progress.load(Ordering::Relaxed);
+        looks = if progress == seen { looks + 1 } else { 0 };
+        seen = progress;
         if looks > most {
-            bite(doing);
+            on_stuck(doing);
             return;
         }
     }
@@ -114,27 +115,42 @@ const LAUNCHERS: [&str; 6] = [
 pub(super) fn end_parent_soon() {
     #[cfg(unix)]
     {
-        use std::os::unix::process::{CommandExt, parent_id};
-        use std::process::{Command, Stdio};
-        let parent = parent_id();
-        let name = |process: u32| std::fs::read_to_string(format!("/proc/{process}/comm"));
-        let Some(launcher) = name(parent)
-            .ok()
-            .filter(|name| LAUNCHERS.contains(&name.trim()))
-        else {
-            return;
-        };
-        let launcher = launcher.trim();
-        // The script checks that the process still has the same name.
-        let script = format!(
-            "sleep {GRACE}; read -r name < /proc/{parent}/comm && [ \"$name\" = {launcher} ] && kill -9 {parent}"
-        );
-        let mut helper = Command::new("sh");
-        helper.arg("-c").arg(script).process_group(0);
-        let null = Stdio::null;
+        let parent = std::os::unix::process::parent_id();
         // If the helper cannot be started, the launcher is left alone.
-        let _ = helper.stdin(null()).stdout(null()).stderr(null()).spawn();
+        if let Some((name, start)) = name_and_start(parent)
+            && LAUNCHERS.contains(&name.as_str())
+        {
+            let _ = killer(parent, &start, GRACE).spawn();
+        }
     }
+}
+
+/// Returns the name of a process, and when it started: with its number, which is used again later,
+/// the start identifies a process.
+#[cfg(unix)]
+fn name_and_start(process: u32) -> Option<(String, String)> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // `number (name) state ...`: the name may contain spaces and brackets, the rest does not.
+    let (front, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = front.split_once('(')?;
+    Some((name.to_owned(), rest.split(' ').nth(19)?.to_owned()))
+}
+
+/// Returns a command that kills a process after `grace` seconds, if it is still the one that
+/// started at `start`.
+#[cfg(unix)]
+fn killer(process: u32, start: &str, grace: u32) -> std::process::Command {
+    use std::os::unix::process::CommandExt;
+    use std::process::Stdio;
+    let script = format!(
+        "sleep {grace}; read -r stat < /proc/{process}/stat && set -- ${{stat##*) }} && \
+         [ \"${{20}}\" != {start}0 ] && kill -9 {process}"
+    );
+    let mut helper = std::process::Command::new("sh");
+    helper.arg("-c").arg(script).process_group(0);
+    let null = Stdio::null;
+    helper.stdin(null()).stdout(null()).stderr(null());
+    helper
 }
 
 /// Seconds that a launcher has to end a job.
@@ -148,19 +164,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dog_that_is_not_fed_bites_and_says_why() {
-        let (bitten, bites) = mpsc::channel();
-        let dog = Watchdog::start(move |doing| bitten.send(doing.to_owned()).unwrap());
-        dog.expect("sleep", Duration::from_millis(1));
-        assert_eq!(bites.recv().unwrap(), "sleep");
+    fn without_progress_the_stuck_operation_is_reported() {
+        let (report, reports) = mpsc::channel();
+        let watchdog = Watchdog::start(move |doing| report.send(doing.to_owned()).unwrap());
+        watchdog.expect("sleep", Duration::from_millis(1));
+        assert_eq!(reports.recv().unwrap(), "sleep");
     }
 
     #[test]
-    fn a_dog_whose_master_has_gone_leaves() {
-        let (bitten, bites) = mpsc::channel::<()>();
-        let dog = Watchdog::start(move |_| bitten.send(()).unwrap());
-        dog.expect("leave", Duration::from_secs(3600));
-        drop(dog);
-        assert!(bites.recv().is_err(), "its thread has ended without a bite");
+    fn the_thread_ends_with_its_watchdog() {
+        let (report, reports) = mpsc::channel::<()>();
+        let watchdog = Watchdog::start(move |_| report.send(()).unwrap());
+        watchdog.expect("leave", Duration::from_secs(3600));
+        drop(watchdog);
+        assert!(
+            reports.recv().is_err(),
+            "its thread has ended without a report"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_the_process_that_was_meant_is_killed() {
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::Command;
+        let mut victim = Command::new("sleep").arg("3600").spawn().unwrap();
+        let (name, start) = loop {
+            // It has the name of the test until it runs its own program.
+            let found = name_and_start(victim.id()).unwrap();
+            if found.0 == "sleep" {
+                break found;
+            }
+            thread::yield_now();
+        };
+        assert_eq!(name, "sleep");
+        assert_eq!(
+            LAUNCHERS.iter().map(|name| name.len()).max(),
+            Some(15),
+            "no name is cut off"
+        );
+        let other = start.parse::<u64>().unwrap() + 1;
+        let spared = killer(victim.id(), &other.to_string(), 0).status().unwrap();
+        assert!(!spared.success(), "another process has its number");
+        assert!(victim.try_wait().unwrap().is_none());
+        assert!(killer(victim.id(), &start, 0).status().unwrap().success());
+        assert_eq!(victim.wait().unwrap().signal(), Some(9));
     }
 }

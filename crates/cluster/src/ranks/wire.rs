@@ -37,7 +37,7 @@ pub(super) enum Sealed {
     Below(Vec<(u32, String)>),
     /// From the parent: the host of each rank, as runs of a host's number and a number of
     /// consecutive ranks.
-    Roll(Vec<(u32, u32)>),
+    HostRuns(Vec<(u32, u32)>),
     /// To rank 0: a request for the time.
     Ping,
     /// From rank 0: nanoseconds since 1970.
@@ -51,7 +51,7 @@ pub(super) enum Sealed {
     Piece { last: bool, bytes: Vec<u8> },
     /// From the parent: all reports have reached rank 0; or, if not `last`, they are still being
     /// collected.
-    Thanks { last: bool },
+    Acknowledge { last: bool },
 }
 
 impl Packet {
@@ -113,7 +113,7 @@ mod tests {
             },
             Packet::Abort(String::new()),
             Packet::Sealed(Sealed::Below(vec![(3, "a".to_owned()), (9, String::new())])),
-            Packet::Sealed(Sealed::Roll(vec![(0, 3), (1, 1)])),
+            Packet::Sealed(Sealed::HostRuns(vec![(0, 3), (1, 1)])),
             Packet::Sealed(Sealed::Pong(u64::MAX)),
             Packet::Sealed(Sealed::Protocol(work)),
             Packet::Sealed(Sealed::Inputs(vec![(slot, vec![7; 300])])),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_letter_is_refused() {
+    fn malformed_packets_are_refused() {
         for bytes in [&b""[..], b"\0short", b"\x02", b"\x02\x63", b"\x03abc"] {
             assert!(Packet::decode(bytes).is_err(), "{bytes:?}");
         }

@@ -10,7 +10,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::job::{Job, demanded, signal, within};
+use crate::job::{Job, demanded, signal};
+use crate::poll::within;
 use crate::rank;
 
 /// Network of the bridge. Processes outside the namespaces do not see it.

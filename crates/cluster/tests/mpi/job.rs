@@ -5,31 +5,15 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use locksley_workload::Uts;
 
+use crate::poll::within;
 use crate::rank;
 
 /// Returns `true` if missing prerequisites make the tests fail instead of skipping them.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_MPI").is_some()
-}
-
-/// Time between two polls of a waiting test.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Polls until `look` returns something, for `seconds` seconds. The time is counted in polls, so
-/// that a test that is stopped for a while does not fail.
-pub(crate) fn within<T>(seconds: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..seconds * 1000 / LOOK.as_millis() as u32 {
-        if let Some(found) = look() {
-            return Some(found);
-        }
-        thread::sleep(LOOK);
-    }
-    None
 }
 
 /// A job that can be started. Its folder is removed when it is dropped.

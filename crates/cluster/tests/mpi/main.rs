@@ -8,6 +8,8 @@
 mod faults;
 mod hosts;
 mod job;
+#[path = "../support/poll.rs"]
+mod poll;
 mod rank;
 
 use std::panic::catch_unwind;

@@ -61,7 +61,7 @@ pub(crate) fn run(program: &str) -> ExitCode {
             verdict(*factor == MATRIX.expected() && MATRIX.residual(factor) < 1e-12)
         }),
         // One and a half billion nodes take an hour.
-        ENDLESS => UtsTree::named("T1XL").map_or(Err(RankError::Dead), |tree| {
+        ENDLESS => UtsTree::published("T1XL").map_or(Err(RankError::Dead), |tree| {
             part(&uts::program(), [Search::whole(tree)])
         }),
         HEAVY => part(&Program::new("heavy").with::<Heavy>(), [Heavy::first()]),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use locksley_cluster::leases::{LeasePool, Refusal, Trouble, follow, submit};
+use locksley_cluster::leases::{LeaseError, LeasePool, Refusal, follow, submit};
 use locksley_cluster::programs::uts::Search;
 
 use crate::processes::{Process, check, job, small, status, submit_tree, tree};
@@ -54,7 +54,7 @@ fn what_is_submitted_while_the_disk_is_full_is_refused_as_a_whole() {
         server.ask(&["SET", "other", "1"]).contains("MISCONF")
     });
     let refused = submit(&redis, &job, [Search::whole(tree)]);
-    let told = |trouble: &Trouble| trouble.passes() && trouble.to_string().contains("MISCONF");
+    let told = |error: &LeaseError| error.passes() && error.to_string().contains("MISCONF");
     assert!(refused.as_ref().is_err_and(told), "{refused:?}");
     assert_eq!(redis.status(&job.id), Ok(None));
     server.fill_disk(false);
@@ -80,7 +80,7 @@ fn a_server_that_ends_for_want_of_a_disk_comes_back_with_all_that_it_had_acknowl
     let before = status(&redis, &job.id).done;
     server.fill_disk(true);
     until("it ends", || {
-        matches!(redis.status(&job.id), Err(Trouble::Away(_)))
+        matches!(redis.status(&job.id), Err(LeaseError::Away(_)))
     });
     server.kill();
     server.restart();

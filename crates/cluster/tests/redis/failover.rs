@@ -45,7 +45,7 @@ impl Address {
     }
 }
 
-/// How a former primary treats its clients.
+/// RunOptions a former primary treats its clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Demotion {
     /// It follows the new primary, and refuses changes: `READONLY`; `UNBLOCKED` for blocked

@@ -53,7 +53,7 @@ fn a_worker_is_stopped_for_longer_than_its_lease_and_goes_on() {
     frozen.signal(Signal::CONT);
     check(&redis, &job.id, size);
     let said = frozen.stop();
-    assert!(said.tally("lost") >= 1, "{}{}", said.out, said.err);
+    assert!(said.count("lost") >= 1, "{}{}", said.out, said.err);
     assert!(said.err.contains("is lost"), "{}", said.err);
     other.stop();
 }
@@ -86,12 +86,12 @@ fn a_worker_that_is_told_to_stop_hands_over() {
     let first = Process::worker(&server);
     first.until_it_works(&redis, &job.id);
     let said = first.stop();
-    assert_eq!(said.tally("lost"), 0, "{}", said.err);
+    assert_eq!(said.count("lost"), 0, "{}", said.err);
     let handed = status(&redis, &job.id);
     assert_eq!(handed.in_flight, 0, "{handed:?}");
     let second = Process::worker(&server);
     let ended = check(&redis, &job.id, size);
-    let done = said.tally("completed") + second.stop().tally("completed");
+    let done = said.count("completed") + second.stop().count("completed");
     assert_eq!(done, ended.status.done);
 }
 
@@ -116,7 +116,7 @@ fn the_server_is_killed_and_restarted() {
     for worker in workers {
         let said = worker.stop();
         assert!(said.err.contains("the server is back"), "{}", said.err);
-        done += said.tally("completed");
+        done += said.count("completed");
     }
     // A completion whose reply was lost is counted by the server, but not by the worker.
     assert!(done <= ended.status.done, "{done} and {:?}", ended.status);
@@ -158,14 +158,14 @@ fn a_job_that_is_submitted_twice_is_done_once() {
     let mut done = Vec::new();
     for submitter in submitters.into_iter().chain([hand_in()]) {
         let said = submitter.end();
-        assert_eq!(said.tally("nodes"), size.nodes, "{}{}", said.out, said.err);
-        assert_eq!(said.tally("leaves"), size.leaves);
+        assert_eq!(said.count("nodes"), size.nodes, "{}{}", said.out, said.err);
+        assert_eq!(said.count("leaves"), size.leaves);
         new += u32::from(said.out.contains("submitted=New"));
-        done.push(said.tally("done"));
+        done.push(said.count("done"));
     }
     assert_eq!(new, 1);
     assert!(done.iter().all(|&number| number == done[0]), "{done:?}");
-    assert_eq!(worker.stop().tally("completed"), done[0]);
+    assert_eq!(worker.stop().count("completed"), done[0]);
 }
 
 #[test]
@@ -194,14 +194,14 @@ fn two_builds_at_once_do_not_mix() {
     for (path, name, stranger) in [(&here, "here", Some("there")), (&other, "there", None)] {
         let worker = start(path, "worker");
         let said = submitters.next().expect("there are two").end();
-        assert_eq!(said.tally("nodes"), size.nodes, "{}{}", said.out, said.err);
-        let done = said.tally("done");
+        assert_eq!(said.count("nodes"), size.nodes, "{}{}", said.out, said.err);
+        let done = said.count("done");
         if let Some(stranger) = stranger {
             let untouched = status(&redis, &stranger.parse().expect("it is plain"));
             assert_eq!((untouched.done, untouched.in_flight), (0, 0), "{name}");
         }
         let said = worker.stop();
-        assert_eq!(said.tally("completed"), done);
+        assert_eq!(said.count("completed"), done);
         if let Some(stranger) = stranger {
             let notice = format!("the job {stranger} is of build");
             assert!(said.err.contains(&notice), "{}", said.err);

@@ -14,6 +14,9 @@ mod failover;
 mod faults;
 mod links;
 mod policies;
+#[path = "../support/poll.rs"]
+mod poll;
+mod prerequisites;
 mod processes;
 mod refusals;
 mod secrets;

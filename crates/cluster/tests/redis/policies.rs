@@ -110,11 +110,11 @@ impl Task for Plain {
 /// A binary tree of tasks. At random, some fail, some are late, some are delayed, and some are
 /// urgent, so that a further try may succeed.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Gale<const URGENT: bool> {
+pub(crate) struct RandomTree<const URGENT: bool> {
     pub(crate) depth: u32,
 }
 
-impl<const URGENT: bool> Task for Gale<URGENT> {
+impl<const URGENT: bool> Task for RandomTree<URGENT> {
     const KIND: &'static str = if URGENT { "gale/urgent" } else { "gale" };
     const POLICY: Policy = {
         let policy = Policy::new()
@@ -128,8 +128,11 @@ impl<const URGENT: bool> Task for Gale<URGENT> {
     fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
         let chance = RandomState::new().hash_one(self.depth);
         if let Some(depth) = self.depth.checked_sub(1) {
-            tasks.spawn(Gale::<true> { depth });
-            tasks.spawn_after(Duration::from_millis(chance % 60), Gale::<false> { depth });
+            tasks.spawn(RandomTree::<true> { depth });
+            tasks.spawn_after(
+                Duration::from_millis(chance % 60),
+                RandomTree::<false> { depth },
+            );
         }
         match chance >> 60 {
             0 => panic!("a gust"),
@@ -146,7 +149,9 @@ impl<const URGENT: bool> Task for Gale<URGENT> {
 
 pub(crate) fn program() -> Program<Sum<u64>> {
     let program = Program::new("policies").with::<Shaky>().with::<Endless>();
-    let program = program.with::<Gale<false>>().with::<Gale<true>>();
+    let program = program
+        .with::<RandomTree<false>>()
+        .with::<RandomTree<true>>();
     program.with::<Poison>().with::<Plain>()
 }
 

@@ -44,11 +44,11 @@ pub(crate) fn small() -> (UtsTree, Size) {
 
 /// A task that succeeds, or kills its process.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Deed {
+pub(crate) struct Leaf {
     pub(crate) deadly: bool,
 }
 
-impl Task for Deed {
+impl Task for Leaf {
     const KIND: &'static str = "deed";
     type Output = Sum<u64>;
 
@@ -63,19 +63,19 @@ impl Task for Deed {
 
 /// Spawns deeds, of which one is deadly.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Brood {
+pub(crate) struct Parent {
     pub(crate) deeds: u32,
     pub(crate) deadly: u32,
 }
 
-impl Task for Brood {
+impl Task for Parent {
     const KIND: &'static str = "brood";
     type Output = Sum<u64>;
 
     fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
         (0..self.deeds).for_each(|number| {
             let deadly = number == self.deadly;
-            tasks.spawn(Deed { deadly });
+            tasks.spawn(Leaf { deadly });
         });
         Sum(0)
     }
@@ -132,9 +132,9 @@ impl Task for Fails {
 }
 
 pub(crate) fn deeds() -> Program<Sum<u64>> {
-    let program = Program::new("deeds").with::<Deed>();
+    let program = Program::new("deeds").with::<Leaf>();
     program
-        .with::<Brood>()
+        .with::<Parent>()
         .with::<Fails>()
         .with::<Grain>()
         .with::<Nap>()
@@ -194,8 +194,8 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Returns a number of its tally.
-    pub(crate) fn tally(&self, name: &str) -> u64 {
+    /// Returns a number of its counts.
+    pub(crate) fn count(&self, name: &str) -> u64 {
         let mut words = self.out.split_whitespace();
         let number =
             words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
@@ -345,16 +345,16 @@ fn work(redis: Redis) {
     let stop = Stop::default();
     let told = stop.clone();
     ctrlc::set_handler(move || told.stop()).expect("it is the first");
-    let tally = serve(Arc::new(redis), setup, &stop, |notice| {
+    let counts = serve(Arc::new(redis), setup, &stop, |notice| {
         eprintln!("{notice}")
     });
-    match tally {
-        Ok(tally) => println!(
+    match counts {
+        Ok(counts) => println!(
             "\ncompleted={} lost={} children={} given_up={}",
-            tally.completed, tally.lost, tally.children, tally.given_up
+            counts.completed, counts.lost, counts.children, counts.given_up
         ),
-        Err(trouble) => {
-            eprintln!("trouble: {trouble}");
+        Err(error) => {
+            eprintln!("error: {error}");
             std::process::exit(3);
         }
     }

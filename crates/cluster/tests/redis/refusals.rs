@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use locksley_cluster::leases::{LeasePool, State, Submitted, Trouble, WorkerId, follow, submit};
+use locksley_cluster::leases::{LeaseError, LeasePool, State, Submitted, WorkerId, follow, submit};
 
 use crate::processes::{
-    Brood, Deed, Fails, LEASE, Process, check, deeds, job, small, status, submit_tree, tree,
+    Fails, LEASE, Leaf, Parent, Process, check, deeds, job, small, status, submit_tree, tree,
 };
 use crate::server::{Started, until};
 
@@ -16,7 +16,7 @@ fn a_task_that_kills_its_workers_is_set_aside_and_takes_no_other_along() {
     let redis = server.connect();
     let mut job = job("deadly", "deeds");
     (job.terms.tries, job.terms.lease) = (3, LEASE / 2);
-    let deeds_of = (0..6).map(|number| Deed {
+    let deeds_of = (0..6).map(|number| Leaf {
         deadly: number == 2,
     });
     submit(&redis, &job, deeds_of).expect("it is new");
@@ -45,7 +45,7 @@ fn of_many_leaves_of_one_task_one_that_kills_its_workers_costs_one() {
     let redis = server.connect();
     let mut job = job("brood", "deeds");
     (job.terms.tries, job.terms.lease) = (3, LEASE / 2);
-    let brood = Brood {
+    let brood = Parent {
         deeds: 60,
         deadly: 40,
     };
@@ -71,7 +71,7 @@ fn a_job_that_always_fails_ends_beside_one_that_is_long() {
     let Some(server) = Started::new() else { return };
     let redis = server.connect();
     let long = job("long", "deeds");
-    let fine = || Deed { deadly: false };
+    let fine = || Leaf { deadly: false };
     submit(&redis, &long, (0..1000).map(|_| fine())).expect("it is new");
     let mut failing = job("failing", "deeds");
     failing.terms.tries = 3;
@@ -102,7 +102,7 @@ fn a_thousand_jobs_cost_an_idle_worker_a_few_commands() {
     };
     for number in 0..1000 {
         job.id = format!("many-{number}").parse().expect("it is plain");
-        submit(&redis, &job, [Deed { deadly: false }]).expect("it is new");
+        submit(&redis, &job, [Leaf { deadly: false }]).expect("it is new");
     }
     let mut taken = 0;
     while taken < 1000 {
@@ -180,11 +180,14 @@ fn what_is_too_large_is_refused_before_it_is_sent() {
     let redis = server.connect();
     let mut job = job("large", "deeds");
     job.terms.limits.task = 3;
-    let refused = submit(&redis, &job, [Deed { deadly: false }]);
-    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+    let refused = submit(&redis, &job, [Leaf { deadly: false }]);
+    assert!(
+        matches!(refused, Err(LeaseError::Oversized(_))),
+        "{refused:?}"
+    );
     assert_eq!(redis.status(&job.id), Ok(None));
     job.terms.limits.task = 100;
-    let many = submit(&redis, &job, (0..10_000).map(|_| Deed { deadly: false }));
+    let many = submit(&redis, &job, (0..10_000).map(|_| Leaf { deadly: false }));
     assert_eq!(many, Ok(Submitted::New), "they come in chunks");
     assert_eq!(status(&redis, &job.id).outstanding, 10_000);
 }
@@ -207,11 +210,11 @@ fn a_cancelled_job_is_left_and_the_next_one_done() {
     // took longer than the worker waits for one, the worker repeated the request, and the
     // completion that the server had counted was void then: the worker considers that lease lost.
     let unheard = if said.err.contains("trying again") {
-        said.tally("lost")
+        said.count("lost")
     } else {
         0
     };
-    let completed = said.tally("completed");
+    let completed = said.count("completed");
     assert!(
         completed + unheard >= before + after,
         "{completed} is less than {before} and {after}: {}{}",
@@ -229,7 +232,7 @@ fn a_job_whose_tasks_the_server_threw_away_is_reported() {
     server.ask(&["DEL", "locksley:{tree}:tasks"]);
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {});
-    assert_eq!(ended.err(), Some(Trouble::Vanished(job.id)));
+    assert_eq!(ended.err(), Some(LeaseError::Vanished(job.id)));
     // Before that it handles no signal, and would just be killed.
     until("the worker is there", || {
         redis.workers().is_ok_and(|workers| workers.len() == 1)

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use locksley_cluster::leases::{LeasePool, Redis, Server, Trouble};
+use locksley_cluster::leases::{LeaseError, LeasePool, Redis, Server};
 
 use crate::processes::{Process, check, command, small, submit_tree, this};
 use crate::server::{Started, there_is, until};
@@ -14,7 +14,7 @@ fn a_server_that_wants_a_password_says_so_and_gets_it_from_the_environment() {
     };
     let open = Server::find(Some(&server.url())).expect("it is an address");
     let denied = Redis::connect(open).expect_err("it has no password");
-    assert!(matches!(denied, Trouble::Denied(_)), "{denied:?}");
+    assert!(matches!(denied, LeaseError::Denied(_)), "{denied:?}");
     assert!(
         denied.to_string().contains("LOCKSLEY_REDIS_PASSWORD"),
         "{denied}"
@@ -43,7 +43,7 @@ fn a_server_that_wants_a_password_says_so_and_gets_it_from_the_environment() {
     let worker = start("worker", "nottingham");
     let said = start("secret", "nottingham").end();
     assert_eq!(
-        said.tally("nodes"),
+        said.count("nodes"),
         small().1.nodes,
         "{}{}",
         said.out,
@@ -126,7 +126,7 @@ fn tls_is_checked_against_an_authority() {
     let worker = start("worker", "ca.pem");
     let said = start("safe", "ca.pem").end();
     assert_eq!(
-        said.tally("nodes"),
+        said.count("nodes"),
         small().1.nodes,
         "{}{}",
         said.out,

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use locksley_cluster::leases::{Redis, Server, Trouble};
+use locksley_cluster::leases::{LeaseError, Redis, Server};
 use rustix::process::Signal;
 
 use crate::processes::{Process, check, command, submit_tree, this, tree};
@@ -78,7 +78,7 @@ fn workers_and_submitters_follow_what_sentinels_say() {
 
     let nameless = Server::find(Some(&sentinel.url().replace("tasks", "others")));
     let nameless = Redis::connect(nameless.expect("it is an address"));
-    assert!(matches!(nameless, Err(Trouble::Away(_))), "{nameless:?}");
+    assert!(matches!(nameless, Err(LeaseError::Away(_))), "{nameless:?}");
     let server = Server::find(Some(&sentinel.url())).expect("it is an address");
     let redis = Redis::connect(server).expect("it is there");
     let (tree, size) = tree();

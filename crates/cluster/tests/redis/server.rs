@@ -1,64 +1,20 @@
 //! A server that a test starts, kills, and restarts.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
-use std::time::Duration;
 
 use locksley_cluster::leases::{Redis, Server};
 
 use crate::clock::Clock;
+use crate::poll::within;
+pub(crate) use crate::prerequisites::{demanded, free_port, program, there_is};
 
-/// Returns `true` if missing prerequisites make the tests fail instead of skipping them.
-pub(crate) fn demanded() -> bool {
-    std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
-}
-
-/// Returns `true` if a program exists that a test needs. If not, the test is skipped with a
-/// message, or fails if `LOCKSLEY_TEST_REDIS` is set. All tests are skipped if that is 0.
-pub(crate) fn there_is(program: &str) -> bool {
-    if std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value == "0") {
-        eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
-        return false;
-    }
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        assert!(
-            !demanded(),
-            "LOCKSLEY_TEST_REDIS is set, and there is no {program}"
-        );
-        eprintln!("skipped: there is no {program}; LOCKSLEY_TEST_REDIS=1 makes this an error");
-    }
-    found
-}
-
-/// Returns the program of the server: `redis-server`, or a compatible one such as Valkey's, which
-/// `LOCKSLEY_TEST_SERVER` names.
-pub(crate) fn program() -> String {
-    std::env::var("LOCKSLEY_TEST_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
-}
-
-/// Returns a free port.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    listener.local_addr().expect("it has an address").port()
-}
-
-/// Waits until `come` returns `true`. The limit is a minute, counted in polls, so that a test that
-/// is stopped for a while does not fail.
+/// Waits until `come` returns `true`, up to a minute.
 pub(crate) fn until(what: &str, mut come: impl FnMut() -> bool) {
-    for _ in 0..12_000 {
-        if come() {
-            return;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    panic!("{what}: not after a minute");
+    let came = within(60, || come().then_some(()));
+    assert!(came.is_some(), "{what}: not after a minute");
 }
 
 /// A server with an append-only file that is written before each reply.

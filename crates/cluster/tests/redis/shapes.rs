@@ -72,7 +72,7 @@ fn peak() -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "takes a minute; scripts/deep-check runs it"]
-fn a_million_first_tasks_go_by_stream() {
+fn a_million_first_tasks_go_in_chunks() {
     let Some(server) = Started::with(&["--appendfsync", "everysec"], "127.0.0.1") else {
         return;
     };

@@ -13,9 +13,10 @@ use locksley_cluster::programs::cholesky::{self, Factor};
 use locksley_cluster::programs::merge_sort::{self, Sort};
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::{Program, Reduce, Task};
+use locksley_policy::{Random, Source};
 use rustix::process::Signal;
 
-use crate::policies::{self, Gale};
+use crate::policies::{self, RandomTree};
 use crate::processes::{self, LEASE, Process, tree};
 use crate::server::Started;
 
@@ -23,19 +24,6 @@ use crate::server::Started;
 fn number(name: &str, usual: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(usual, |value| value.parse().expect("it is a number"))
-}
-
-/// A random generator with a seed.
-struct Dice {
-    seed: u64,
-    thrown: u64,
-}
-
-impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
-        self.thrown += 1;
-        u64::from(merge_sort::number(self.seed, self.thrown)) % sides
-    }
 }
 
 #[test]
@@ -57,7 +45,7 @@ fn results_are_exact_in_a_storm_of_faults() {
 
 struct Storm {
     seed: u64,
-    dice: Dice,
+    random: Random,
     server: Started,
     workers: Vec<Process>,
     faults: u64,
@@ -66,10 +54,9 @@ struct Storm {
 impl Storm {
     fn new(seed: u64, server: Started) -> Storm {
         let workers = (0..3).map(|_| Process::worker(&server)).collect();
-        let dice = Dice { seed, thrown: 0 };
         Storm {
             seed,
-            dice,
+            random: Random::new(seed, 0),
             server,
             workers,
             faults: 0,
@@ -82,7 +69,7 @@ impl Storm {
         match seed % 4 {
             3 => {
                 let depth = 7;
-                let found = self.run(&policies::program(), Gale::<false> { depth });
+                let found = self.run(&policies::program(), RandomTree::<false> { depth });
                 assert_eq!(found.0, (2 << depth) - 1, "seed {seed}");
             }
             0 => {
@@ -118,11 +105,11 @@ impl Storm {
         (job.terms.limits.task, job.terms.limits.result) = (8 << 20, 8 << 20);
         submit(&redis, &job, [first]).expect("it is new");
         while self.is_running(&redis, &job.id) {
-            sleep(Duration::from_millis(100 + self.dice.throw(500)));
+            sleep(Duration::from_millis(100 + self.below(500)));
             self.fault();
         }
         let ended = follow(&redis, &job.id, Duration::from_secs(30), |_| {});
-        let ended = ended.unwrap_or_else(|trouble| panic!("seed {}: {trouble}", self.seed));
+        let ended = ended.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed));
         assert_eq!(
             ended.status.aside, 0,
             "seed {}: {:?}",
@@ -135,24 +122,28 @@ impl Storm {
         match redis.status(id) {
             Ok(status) => status.is_none_or(|status| status.state == State::Running),
             // The server is being restarted.
-            Err(trouble) => {
-                assert!(trouble.passes(), "seed {}: {trouble}", self.seed);
+            Err(error) => {
+                assert!(error.passes(), "seed {}: {error}", self.seed);
                 true
             }
         }
     }
 
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.below(bound as usize) as u64
+    }
+
     fn fault(&mut self) {
         self.faults += 1;
-        let unlucky = self.dice.throw(self.workers.len() as u64) as usize;
-        match self.dice.throw(9) {
+        let unlucky = self.below(self.workers.len() as u64) as usize;
+        match self.below(9) {
             0 | 1 => {
                 self.workers[unlucky].signal(Signal::KILL);
                 self.workers[unlucky] = Process::worker(&self.server);
             }
             2 => {
                 // For up to two leases.
-                let time = LEASE.mul_f64(self.dice.throw(20) as f64 / 10.0);
+                let time = LEASE.mul_f64(self.below(20) as f64 / 10.0);
                 self.workers[unlucky].signal(Signal::STOP);
                 sleep(time);
                 self.workers[unlucky].signal(Signal::CONT);
@@ -162,7 +153,7 @@ impl Storm {
             }
             4 => {
                 self.server.kill();
-                sleep(Duration::from_millis(self.dice.throw(1000)));
+                sleep(Duration::from_millis(self.below(1000)));
                 self.server.restart();
             }
             5 => {
@@ -171,13 +162,13 @@ impl Storm {
             6 | 7 => {
                 // Ahead or back, by less than a lease, by several, or by far more.
                 let scale = [LEASE, 10 * LEASE, Duration::from_secs(3600)];
-                let scale = scale[self.dice.throw(3) as usize].as_millis() as u64;
-                let step = self.dice.throw(2 * scale + 1) as i64 - scale as i64;
+                let scale = scale[self.below(3) as usize].as_millis() as u64;
+                let step = self.below(2 * scale + 1) as i64 - scale as i64;
                 self.server.step_clock(step);
             }
             _ => {
                 self.server.ask(&["CONFIG", "SET", "maxmemory", "1mb"]);
-                sleep(Duration::from_millis(self.dice.throw(500)));
+                sleep(Duration::from_millis(self.below(500)));
                 self.server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
             }
         }

@@ -71,7 +71,7 @@ fn attempts_to_submit_add_up_to_one_job_though_the_server_is_restarted() {
         let mut submission = Submission::new(redis, &job, false);
         let submitted = loop {
             match submission.attempt(slowly) {
-                Err(trouble) => assert!(trouble.passes(), "{trouble}"),
+                Err(error) => assert!(error.passes(), "{error}"),
                 Ok(submitted) => break submitted,
             }
         };

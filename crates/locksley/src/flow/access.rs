@@ -4,9 +4,9 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::object::{Object, Slot, Storage};
-use super::queue::{Core, Mode};
-use super::reduce::{Cumulative, Parts, Reduce, Sink};
-use super::task::{Bereft, Context};
+use super::queue::{AccessMode, Entry};
+use super::reduce::{Cumulative, Reduce, Sink};
+use super::task::{Context, LostInput};
 
 /// The references that a task gets for its accesses while it runs.
 pub trait Lend<'f, 't, Bound = &'t &'f ()> {
@@ -45,46 +45,35 @@ pub trait Lend<'f, 't, Bound = &'t &'f ()> {
 /// Only this module implements it.
 pub unsafe trait Accesses<'f>: for<'t> Lend<'f, 't> {
     #[doc(hidden)]
-    type Raw;
+    type Versions;
     #[doc(hidden)]
     type Hold;
     /// Resolves the version that each access is to, one access after the other.
     #[doc(hidden)]
-    fn prepare(self, storage: &Store) -> Self::Raw;
+    fn prepare(self, storage: &Storage) -> Self::Versions;
     #[doc(hidden)]
-    fn count(raw: &Self::Raw) -> usize;
-    #[doc(hidden)]
-    fn each(raw: &Self::Raw, tell: &mut impl FnMut(Part));
+    fn each(versions: &Self::Versions, enter: &mut impl FnMut(Entry));
     /// # Safety
     ///
     /// The task runs now.
     #[doc(hidden)]
-    unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) -> Self::Hold;
+    unsafe fn hold(versions: &Self::Versions, context: &Context<'_>) -> Self::Hold;
     /// # Safety
     ///
     /// The task runs now, until `'t` ends, and this function is called once.
     #[doc(hidden)]
-    unsafe fn lend<'t>(raw: &Self::Raw, hold: &'t mut Self::Hold) -> <Self as Lend<'f, 't>>::Refs
+    unsafe fn lend<'t>(
+        versions: &Self::Versions,
+        hold: &'t mut Self::Hold,
+    ) -> <Self as Lend<'f, 't>>::Refs
     where
         'f: 't;
     /// # Safety
     ///
     /// The task has run, and is not marked as done yet.
     #[doc(hidden)]
-    unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>);
+    unsafe fn settle(versions: Self::Versions, hold: Self::Hold, context: &Context<'_>);
 }
-
-/// The objects of a frame.
-pub struct Store(pub(crate) Storage);
-
-/// The part of an access that the engine needs.
-pub struct Part {
-    pub(crate) core: NonNull<Core>,
-    pub(crate) mode: Mode,
-}
-
-/// A task that runs.
-pub struct Running<'a, 'b>(pub(crate) &'a Context<'b>);
 
 /// A task's reference to an object that it writes: it can set the object, but not read it.
 pub struct Write<'t, T: ?Sized>(&'t mut T);
@@ -158,52 +147,32 @@ pub struct Renewing<'f, T, O> {
 }
 
 /// The version of an object that an access is to.
-pub struct Place<T: ?Sized, O>(NonNull<Slot<T, O>>);
+pub struct Version<T: ?Sized, O>(NonNull<Slot<T, O>>);
 
-impl<T: ?Sized, O> Place<T, O> {
+impl<T: ?Sized, O> Version<T, O> {
     fn slot(&self) -> &Slot<T, O> {
         // SAFETY: slots stay valid until the frame ends, and all of its tasks are done then.
         unsafe { self.0.as_ref() }
     }
-}
 
-fn part<T: ?Sized, O>(slot: &Place<T, O>, mode: Mode) -> Part {
-    // The slot begins with its head, and that with the core.
-    Part {
-        core: slot.0.cast(),
-        mode,
+    fn entry(&self, mode: AccessMode) -> Entry {
+        // The slot begins with its head, and that with the core.
+        Entry::new(self.0.cast(), mode)
     }
-}
 
-/// Folds all parts that were cumulated before this task into the object. Returns `true` if the
-/// object is complete then.
-///
-/// # Safety
-///
-/// The task runs now; if it cumulates, it does so in place.
-#[inline]
-unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) -> bool {
-    let core = &slot.slot().head.core;
-    match core.parts {
-        None => true,
-        // SAFETY: parts stay valid as long as slots; the rest is guaranteed by the caller.
-        Some(parts) => unsafe { fold_parts(core, parts.as_ref(), running) },
+    /// Folds all parts that were cumulated before this task into the object. Returns `true` if the
+    /// object is complete then.
+    ///
+    /// # Safety
+    ///
+    /// The task runs now; if it cumulates, it does so in place.
+    #[inline]
+    unsafe fn fold(&self, context: &Context<'_>) -> bool {
+        let core = &self.slot().head.core;
+        // SAFETY: earlier tasks that cumulate are done; later ones wait, or have parts of their
+        // own.
+        core.parts.is_none() || unsafe { core.fold_before(context.index, &context.list.failures) }
     }
-}
-
-/// [`fold`] for an object that can be cumulated into.
-///
-/// # Safety
-///
-/// As `fold`.
-#[inline(never)]
-unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> bool {
-    // SAFETY: earlier tasks that cumulate are done; later ones wait, or have parts of their own.
-    if let Err((index, payload)) = unsafe { parts.settle(running.0.index) } {
-        core.fail();
-        running.0.list.failures.note_panic(index, payload);
-    }
-    !parts.is_broken()
 }
 
 macro_rules! single {
@@ -216,52 +185,51 @@ macro_rules! single {
 
         // SAFETY: the engine runs the task when the access, of this mode, is active, and not again.
         unsafe impl<'f, T: $($sized)* 'f, O: 'f> Accesses<'f> for $request<'f, T, O> {
-            type Raw = Place<T, O>;
+            type Versions = Version<T, O>;
             type Hold = ();
 
-            fn prepare(self, $storage: &Store) -> Self::Raw {
+            fn prepare(self, $storage: &Storage) -> Self::Versions {
                 let $this = self;
                 $prepare
             }
 
-            fn count(_: &Self::Raw) -> usize {
-                1
+            fn each(version: &Self::Versions, enter: &mut impl FnMut(Entry)) {
+                enter(version.entry(AccessMode::$mode));
             }
 
-            fn each(raw: &Self::Raw, tell: &mut impl FnMut(Part)) {
-                tell(part(raw, Mode::$mode));
-            }
-
-            unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) {
+            unsafe fn hold(version: &Self::Versions, context: &Context<'_>) {
                 // SAFETY: the caller guarantees that the task runs now.
-                if !unsafe { fold(raw, running) } {
-                    std::panic::resume_unwind(Box::new(Bereft));
+                if !unsafe { version.fold(context) } {
+                    std::panic::resume_unwind(Box::new(LostInput));
                 }
             }
 
-            unsafe fn lend<'t>(raw: &Self::Raw, _: &'t mut ()) -> <Self as Lend<'f, 't>>::Refs
+            unsafe fn lend<'t>(
+                version: &Self::Versions,
+                (): &'t mut (),
+            ) -> <Self as Lend<'f, 't>>::Refs
             where
                 'f: 't,
             {
-                let $data = raw.slot().data;
+                let $data = version.slot().data;
                 // SAFETY: the task runs now, until `'t` ends, so its access is active, and no
                 // access that conflicts with it is. The object's memory outlives `'t`.
                 unsafe { $lend }
             }
 
-            unsafe fn settle(_: Self::Raw, (): (), _: &Running<'_, '_>) {}
+            unsafe fn settle(_: Self::Versions, (): (), _: &Context<'_>) {}
         }
     };
 }
 
 single!(Reading, Read, &'t T,
-    this _storage Place(this.0.version()), data &*data.as_ptr(), [?Sized +]);
-single!(Writing, Alone, Write<'t, T>,
-    this _storage Place(this.0.version()), data Write(&mut *data.as_ptr()), [?Sized +]);
-single!(Updating, Alone, &'t mut T,
-    this _storage Place(this.0.version()), data &mut *data.as_ptr(), [?Sized +]);
-single!(Renewing, Alone, &'t mut T,
-    this storage Place(storage.0.renew(this.object.slot, this.value)),
+    this _storage Version(this.0.version()), data &*data.as_ptr(), [?Sized +]);
+single!(Writing, Exclusive, Write<'t, T>,
+    this _storage Version(this.0.version()), data Write(&mut *data.as_ptr()), [?Sized +]);
+single!(Updating, Exclusive, &'t mut T,
+    this _storage Version(this.0.version()), data &mut *data.as_ptr(), [?Sized +]);
+single!(Renewing, Exclusive, &'t mut T,
+    this storage Version(storage.new_version(this.object.slot, this.value)),
     data &mut *data.as_ptr(), []);
 
 impl<'t, 'f, T: 'f, O: Reduce<T> + 'f> Lend<'f, 't> for Cumulating<'f, T, O> {
@@ -271,49 +239,48 @@ impl<'t, 'f, T: 'f, O: Reduce<T> + 'f> Lend<'f, 't> for Cumulating<'f, T, O> {
 // SAFETY: the engine runs the task when every active access cumulates. Only a task that runs in
 // order adds in place.
 unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulating<'f, T, O> {
-    type Raw = Place<T, O>;
+    type Versions = Version<T, O>;
     type Hold = (Sink<T>, NonNull<O>);
 
-    fn prepare(self, _: &Store) -> Self::Raw {
-        Place(self.0.version())
+    fn prepare(self, _: &Storage) -> Self::Versions {
+        Version(self.0.version())
     }
 
-    fn count(_: &Self::Raw) -> usize {
-        1
+    fn each(version: &Self::Versions, enter: &mut impl FnMut(Entry)) {
+        enter(version.entry(AccessMode::Cumulate));
     }
 
-    fn each(raw: &Self::Raw, tell: &mut impl FnMut(Part)) {
-        tell(part(raw, Mode::Cumulate));
-    }
-
-    unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) -> Self::Hold {
-        let slot = raw.slot();
-        if !running.0.in_order {
+    unsafe fn hold(version: &Self::Versions, context: &Context<'_>) -> Self::Hold {
+        let slot = version.slot();
+        if !context.in_order {
             return (Sink::Part(None), slot.operation);
         }
         // SAFETY: all tasks before it are done. Later ones that cumulate too have parts of their
         // own.
-        unsafe { fold(raw, running) };
+        unsafe { version.fold(context) };
         (Sink::Object(slot.data), slot.operation)
     }
 
-    unsafe fn lend<'t>(_: &Self::Raw, hold: &'t mut Self::Hold) -> <Self as Lend<'f, 't>>::Refs
+    unsafe fn lend<'t>(_: &Self::Versions, hold: &'t mut Self::Hold) -> <Self as Lend<'f, 't>>::Refs
     where
         'f: 't,
     {
-        // SAFETY: the operation stays valid until the frame ends.
-        Cumulative::new(&mut hold.0, unsafe { hold.1.as_ref() })
+        Cumulative {
+            sum: &mut hold.0,
+            // SAFETY: the operation stays valid until the frame ends.
+            operation: unsafe { hold.1.as_ref() },
+        }
     }
 
-    unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>) {
+    unsafe fn settle(version: Self::Versions, hold: Self::Hold, context: &Context<'_>) {
         if let (Sink::Part(Some(value)), operation) = hold {
             // SAFETY: slots stay valid until the frame ends, when all parts are folded. The task
             // that folds this part has seen this task done, and no other accesses the object then.
             // `T` is `Send`, `O` is `Sync`.
             unsafe {
-                let slot = raw.slot();
+                let slot = version.slot();
                 let parts = slot.head.core.parts.expect("made with an operation");
-                let index = running.0.index;
+                let index = context.index;
                 parts.as_ref().leave(index, value, slot.data, operation);
             }
         }
@@ -326,41 +293,40 @@ impl<'f, 't, A: Lend<'f, 't>> Lend<'f, 't> for Vec<A> {
 
 // SAFETY: as its elements.
 unsafe impl<'f, A: Accesses<'f>> Accesses<'f> for Vec<A> {
-    type Raw = Vec<A::Raw>;
+    type Versions = Vec<A::Versions>;
     type Hold = Vec<A::Hold>;
 
-    fn prepare(self, storage: &Store) -> Self::Raw {
+    fn prepare(self, storage: &Storage) -> Self::Versions {
         self.into_iter().map(|one| one.prepare(storage)).collect()
     }
 
-    fn count(raw: &Self::Raw) -> usize {
-        raw.iter().map(A::count).sum()
+    fn each(versions: &Self::Versions, enter: &mut impl FnMut(Entry)) {
+        versions.iter().for_each(|one| A::each(one, enter));
     }
 
-    fn each(raw: &Self::Raw, tell: &mut impl FnMut(Part)) {
-        raw.iter().for_each(|one| A::each(one, tell));
-    }
-
-    unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) -> Self::Hold {
+    unsafe fn hold(versions: &Self::Versions, context: &Context<'_>) -> Self::Hold {
         // SAFETY: guaranteed by the caller.
-        let hold = |one| unsafe { A::hold(one, running) };
-        raw.iter().map(hold).collect()
+        let hold = |one| unsafe { A::hold(one, context) };
+        versions.iter().map(hold).collect()
     }
 
-    unsafe fn lend<'t>(raw: &Self::Raw, hold: &'t mut Self::Hold) -> <Self as Lend<'f, 't>>::Refs
+    unsafe fn lend<'t>(
+        versions: &Self::Versions,
+        hold: &'t mut Self::Hold,
+    ) -> <Self as Lend<'f, 't>>::Refs
     where
         'f: 't,
     {
-        let each = raw.iter().zip(hold);
+        let each = versions.iter().zip(hold);
         // SAFETY: guaranteed by the caller.
         each.map(|(one, hold)| unsafe { A::lend(one, hold) })
             .collect()
     }
 
-    unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>) {
-        for (one, hold) in raw.into_iter().zip(hold) {
+    unsafe fn settle(versions: Self::Versions, hold: Self::Hold, context: &Context<'_>) {
+        for (one, hold) in versions.into_iter().zip(hold) {
             // SAFETY: guaranteed by the caller.
-            unsafe { A::settle(one, hold, running) };
+            unsafe { A::settle(one, hold, context) };
         }
     }
 }
@@ -380,29 +346,25 @@ macro_rules! tuple {
         )]
         // SAFETY: as its elements.
         unsafe impl<'f, $($name: Accesses<'f>),*> Accesses<'f> for ($($name,)*) {
-            type Raw = ($($name::Raw,)*);
+            type Versions = ($($name::Versions,)*);
             type Hold = ($($name::Hold,)*);
 
-            fn prepare(self, storage: &Store) -> Self::Raw {
+            fn prepare(self, storage: &Storage) -> Self::Versions {
                 let ($($name,)*) = self;
                 ($($name.prepare(storage),)*)
             }
 
-            fn count(($($name,)*): &Self::Raw) -> usize {
-                0 $(+ $name::count($name))*
+            fn each(($($name,)*): &Self::Versions, enter: &mut impl FnMut(Entry)) {
+                $($name::each($name, enter);)*
             }
 
-            fn each(($($name,)*): &Self::Raw, tell: &mut impl FnMut(Part)) {
-                $($name::each($name, tell);)*
-            }
-
-            unsafe fn hold(($($name,)*): &Self::Raw, running: &Running<'_, '_>) -> Self::Hold {
+            unsafe fn hold(($($name,)*): &Self::Versions, context: &Context<'_>) -> Self::Hold {
                 // SAFETY: guaranteed by the caller.
-                unsafe { ($($name::hold($name, running),)*) }
+                unsafe { ($($name::hold($name, context),)*) }
             }
 
             unsafe fn lend<'t>(
-                ($($name,)*): &Self::Raw,
+                ($($name,)*): &Self::Versions,
                 ($($hold,)*): &'t mut Self::Hold,
             ) -> <Self as Lend<'f, 't>>::Refs
             where
@@ -413,12 +375,12 @@ macro_rules! tuple {
             }
 
             unsafe fn settle(
-                ($($name,)*): Self::Raw,
+                ($($name,)*): Self::Versions,
                 ($($hold,)*): Self::Hold,
-                running: &Running<'_, '_>,
+                context: &Context<'_>,
             ) {
                 // SAFETY: guaranteed by the caller.
-                unsafe { $($name::settle($name, $hold, running);)* }
+                unsafe { $($name::settle($name, $hold, context);)* }
             }
         }
     };

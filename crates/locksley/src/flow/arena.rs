@@ -44,12 +44,6 @@ fn usual() -> Layout {
     Layout::from_size_align(CHUNK, align_of::<Chunk>()).expect("a fixed size")
 }
 
-/// Takes a chunk of the usual size.
-fn take() -> NonNull<Chunk> {
-    let kept = SPARE.try_with(|spare| spare.borrow_mut().0.pop());
-    kept.ok().flatten().unwrap_or_else(|| obtain(usual()))
-}
-
 fn obtain(layout: Layout) -> NonNull<Chunk> {
     // SAFETY: the layout is not empty: it has room for the header.
     let memory = unsafe { alloc(layout) };
@@ -88,15 +82,17 @@ pub(crate) struct Arena {
     newest: Cell<*mut Chunk>,
 }
 
-impl Arena {
-    pub(crate) const fn new() -> Arena {
+impl Default for Arena {
+    fn default() -> Arena {
         Arena {
             free: Cell::new(ptr::null_mut()),
             left: Cell::new(0),
             newest: Cell::new(ptr::null_mut()),
         }
     }
+}
 
+impl Arena {
     /// Moves a value into the arena, which does not drop it.
     #[inline]
     pub(crate) fn put<T>(&self, value: T) -> NonNull<T> {
@@ -109,26 +105,20 @@ impl Arena {
     /// Returns uninitialized memory of this layout, valid until the arena is cleared.
     #[inline]
     pub(crate) fn room_for(&self, layout: Layout) -> NonNull<u8> {
-        let skip = self.free.get().align_offset(layout.align());
+        let free = self.free.get();
+        let skip = free.align_offset(layout.align());
         match skip.checked_add(layout.size()) {
             // An arena without a chunk gets one even for a zero-sized value: the address must be
             // aligned.
-            Some(size) if size <= self.left.get() && !self.free.get().is_null() => {
-                self.cut(skip, size)
+            Some(size) if size <= self.left.get() && !free.is_null() => {
+                self.left.set(self.left.get() - size);
+                // SAFETY: the chunk has that many bytes left.
+                unsafe {
+                    self.free.set(free.add(size));
+                    NonNull::new_unchecked(free.add(skip))
+                }
             }
             _ => self.room_in_another(layout),
-        }
-    }
-
-    /// Takes `size` bytes of the newest chunk. Returns the address of those after the first `skip`.
-    #[inline]
-    fn cut(&self, skip: usize, size: usize) -> NonNull<u8> {
-        let free = self.free.get();
-        self.left.set(self.left.get() - size);
-        // SAFETY: the chunk has that many bytes left.
-        unsafe {
-            self.free.set(free.add(size));
-            NonNull::new_unchecked(free.add(skip))
         }
     }
 
@@ -136,16 +126,12 @@ impl Arena {
     #[inline(never)]
     fn room_in_another(&self, layout: Layout) -> NonNull<u8> {
         let needed = size_of::<Chunk>() + layout.size() + layout.align();
-        let whole = if needed <= CHUNK {
-            usual()
-        } else {
-            Layout::from_size_align(needed, align_of::<Chunk>())
-                .expect("what fits into a type fits with a header")
-        };
-        let chunk = if needed <= CHUNK {
-            take()
-        } else {
-            obtain(whole)
+        let whole = Layout::from_size_align(needed.max(CHUNK), align_of::<Chunk>())
+            .expect("what fits into a type fits with a header");
+        let kept = || SPARE.try_with(|spare| spare.borrow_mut().0.pop()).ok();
+        let chunk = match whole.size() {
+            CHUNK => kept().flatten().unwrap_or_else(|| obtain(whole)),
+            _ => obtain(whole),
         };
         let header = Chunk {
             before: self.newest.get(),
@@ -158,8 +144,7 @@ impl Arena {
         }
         self.left.set(whole.size() - size_of::<Chunk>());
         self.newest.set(chunk.as_ptr());
-        let skip = self.free.get().align_offset(layout.align());
-        self.cut(skip, skip + layout.size())
+        self.room_for(layout)
     }
 
     /// Frees everything.

@@ -57,7 +57,7 @@ use super::failure::Failures;
 use super::frame::Root;
 use super::helpers::{Advice, Offer};
 use super::ready::ReadyTasks;
-use super::task::{Bereft, CLAIMED, Context, DONE, Task};
+use super::task::{CLAIMED, Context, DONE, LostInput, Task};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, fence, lock};
 use crate::task::job::catch;
@@ -68,7 +68,7 @@ const LOOK_PAST: usize = 64;
 
 /// What thieves have learned about the tasks. Under the frame's lock.
 #[derive(Debug, Default)]
-pub(super) struct Agenda {
+pub(super) struct WatchState {
     pub(super) ready: ReadyTasks,
     /// Number of tasks of each generation that are watched and not done.
     pub(super) watched: [usize; 2],
@@ -77,7 +77,7 @@ pub(super) struct Agenda {
 }
 
 /// The tasks of a frame.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct List {
     /// A task before which all tasks are done, or null. Thieves start here. Written by the owner.
     pub(super) front: AtomicPtr<Task>,
@@ -89,11 +89,11 @@ pub(crate) struct List {
     pub(super) young: Cell<Option<NonNull<Task>>>,
     /// Index of the younger generation: 0 or 1.
     pub(super) generation: Cell<u8>,
-    pub(super) agenda: Mutex<Agenda>,
+    pub(super) watch_state: Mutex<WatchState>,
     /// Set if more tasks may be left than the last worker to look has taken. A hint.
-    spare: AtomicBool,
+    has_more: AtomicBool,
     /// Set if a worker has taken the lock to look for a task since the list began.
-    seen: AtomicBool,
+    was_searched: AtomicBool,
     pub(crate) failures: Failures,
     /// The graph in which the tasks are recorded, or null. Written by the owner, while no other
     /// worker knows of the list.
@@ -107,8 +107,8 @@ unsafe impl Sync for List {}
 // SAFETY: as above.
 unsafe impl Send for List {}
 
-/// What a worker gets when it looks for a task.
-pub(crate) enum Turn {
+/// What a worker that looks for a task is to do next.
+pub(crate) enum NextTask {
     /// A task that is ready, out of order.
     Task(NonNull<Task>),
     /// For the owner only: all tasks before this one are done.
@@ -117,37 +117,26 @@ pub(crate) enum Turn {
     None,
 }
 
+impl NextTask {
+    /// Returns the task that is ready, out of order.
+    pub(crate) fn task(self) -> Option<NonNull<Task>> {
+        match self {
+            NextTask::Task(task) => Some(task),
+            NextTask::InOrder(_) | NextTask::None => None,
+        }
+    }
+}
+
 /// Why a worker has stopped working at a list.
 #[derive(Debug)]
-pub(crate) enum Left<T> {
+pub(crate) enum Stopped<T> {
     /// Nothing is ready.
     Empty,
     /// The worker holds this task; more are ready, and there is no offer that a thief could take.
-    Unannounced(T),
+    WantsOffer(T),
 }
 
 impl List {
-    pub(crate) fn new() -> List {
-        List {
-            front: AtomicPtr::new(ptr::null_mut()),
-            last: Cell::new(None),
-            count: Cell::new(0),
-            young: Cell::new(None),
-            generation: Cell::new(0),
-            agenda: Mutex::new(Agenda::default()),
-            spare: AtomicBool::new(false),
-            seen: AtomicBool::new(false),
-            failures: Failures::new(),
-            record: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
-    /// Returns the number of tasks in the younger generation.
-    #[inline]
-    pub(crate) fn count(&self) -> usize {
-        self.count.get()
-    }
-
     /// Returns `true` if no task was added since the list began.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.get().is_none()
@@ -163,7 +152,7 @@ impl List {
     ///
     /// # Safety
     ///
-    /// The task and its entries stay valid until the list is done and [reset](List::begin_anew), or
+    /// The task and its entries stay valid until the list is done and [reset](List::reset), or
     /// their generation is [retired](List::retire); the entries are of objects of the same frame,
     /// which stay valid as long; what the task captures may be sent to other threads.
     #[inline]
@@ -186,16 +175,17 @@ impl List {
 
     /// Forgets all tasks, which are done. Only the owner calls this, when no other worker knows of
     /// the list.
-    pub(crate) fn begin_anew(&self) {
+    pub(crate) fn reset(&self) {
         self.front.store(ptr::null_mut(), Ordering::Relaxed);
+        self.record.store(ptr::null_mut(), Ordering::Relaxed);
         self.last.set(None);
         self.young.set(None);
         self.count.set(0);
-        if self.seen.load(Ordering::Relaxed) {
-            self.seen.store(false, Ordering::Relaxed);
-            let mut agenda = lock(&self.agenda);
-            debug_assert!(agenda.watched == [0; 2] && agenda.ready.is_empty());
-            agenda.looked = None;
+        if self.was_searched.load(Ordering::Relaxed) {
+            self.was_searched.store(false, Ordering::Relaxed);
+            let mut watch_state = lock(&self.watch_state);
+            debug_assert!(watch_state.watched == [0; 2] && watch_state.ready.is_empty());
+            watch_state.looked = None;
         }
     }
 
@@ -208,53 +198,53 @@ impl List {
         worker: Option<&Worker>,
         root: &Root,
         advise: impl Fn() -> Advice,
-    ) -> Left<NonNull<Task>> {
+    ) -> Stopped<NonNull<Task>> {
         let mut turn = match taken {
-            Some(task) => Turn::Task(task),
+            Some(task) => NextTask::Task(task),
             None => {
                 let front = NonNull::new(self.front.load(Ordering::Relaxed));
-                self.run_simply(front, usize::MAX, worker, root)
+                self.run_unwatched(front, usize::MAX, worker, root)
             }
         };
         loop {
             turn = match turn {
-                Turn::Task(task) => match advise() {
+                NextTask::Task(task) => match advise() {
                     Advice::Run => {
                         // SAFETY: the task was handed out, once.
                         unsafe { self.execute(task, worker, root, false) };
-                        answer(worker);
+                        poll_requests(worker);
                         self.exchange(task, index_of(worker), true)
                     }
-                    Advice::Announce => return Left::Unannounced(task),
+                    Advice::Announce => return Stopped::WantsOffer(task),
                     Advice::Leave => {
                         self.put_back(task);
-                        return Left::Empty;
+                        return Stopped::Empty;
                     }
                 },
-                Turn::InOrder(_) if advise() == Advice::Leave => return Left::Empty,
-                Turn::InOrder(task) => self.run_simply(Some(task), usize::MAX, worker, root),
-                Turn::None => return Left::Empty,
+                NextTask::InOrder(_) if advise() == Advice::Leave => return Stopped::Empty,
+                NextTask::InOrder(task) => self.run_unwatched(Some(task), usize::MAX, worker, root),
+                NextTask::None => return Stopped::Empty,
             };
         }
     }
 
     /// Runs tasks from `next` on, one after the other, up to the index `until`. All tasks before
     /// `next` are done. If a task turns out to be watched, returns what the owner does next.
-    pub(super) fn run_simply(
+    pub(super) fn run_unwatched(
         &self,
         mut next: Option<NonNull<Task>>,
         until: usize,
         worker: Option<&Worker>,
         root: &Root,
-    ) -> Turn {
+    ) -> NextTask {
         while let Some(task) = next {
             // SAFETY: tasks in the list stay valid.
             let this = unsafe { task.as_ref() };
             if this.index >= until {
-                return Turn::InOrder(task);
+                return NextTask::InOrder(task);
             }
             if !this.claim() {
-                return self.next_turn(&mut lock(&self.agenda), index_of(worker), true);
+                return self.next_turn(&mut lock(&self.watch_state), index_of(worker), true);
             }
             self.front.store(task.as_ptr(), Ordering::Release); // [E4]
             // SAFETY: it was claimed here.
@@ -263,26 +253,26 @@ impl List {
                 return self.leave_and_take(task, index_of(worker), true);
             }
             next = this.next_of_own();
-            answer(worker);
+            poll_requests(worker);
         }
-        Turn::None
+        NextTask::None
     }
 
     /// Takes a task that is ready. A thief calls this, and gives its offer back if there is none.
-    pub(crate) fn take(&self, worker: usize, offer: Option<&Offer<'_>>) -> Turn {
-        let mut agenda = lock(&self.agenda);
+    pub(crate) fn take(&self, worker: usize, offer: Option<&Offer<'_>>) -> NextTask {
+        let mut watch_state = lock(&self.watch_state);
         loop {
-            let turn = self.next_turn(&mut agenda, worker, false);
-            let (Turn::None, Some(offer)) = (&turn, offer) else {
+            let turn = self.next_turn(&mut watch_state, worker, false);
+            let (NextTask::None, Some(offer)) = (&turn, offer) else {
                 return turn;
             };
             offer.give_back();
             fence(Ordering::SeqCst); // [E8]
-            if self.cursor(&agenda).is_none() {
+            if self.cursor(&watch_state).is_none() {
                 return turn;
             }
             // The body has added a task, and may still have seen the offer taken.
-            offer.take_again();
+            offer.mark_taken();
         }
     }
 
@@ -300,33 +290,31 @@ impl List {
     ) {
         // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
-        let bereft = self.failures.reach(this);
+        let lost_input = self.failures.affects(this);
         let context = Context {
             list: self,
             root,
             worker,
             in_order,
-            stopped: bereft || root.token.is_cancelled(),
+            stopped: lost_input || root.token.is_cancelled(),
             index: this.index,
             node: this.node,
         };
-        // SAFETY: the task is of its kind; the caller guarantees that it is run once.
-        let run = || catch(|| unsafe { (this.kind.run)(task, &context) });
+        // SAFETY: the function is that of the task; the caller guarantees that it is run once.
+        let run = || catch(|| unsafe { (this.run)(task, &context) });
         let run = || self.run_recorded(this, worker, run);
-        let result = match &root.sketch {
-            Some(sketch) if !context.stopped => {
-                sketch.timed(this.node, worker.map_or(0, Worker::index), run)
-            }
+        let result = match &root.drawing {
+            Some(drawing) if !context.stopped => drawing.timed(this.node, index_of(worker), run),
             _ => run(),
         };
-        if bereft || result.is_err() {
-            let panic = result.err().filter(|payload| !payload.is::<Bereft>());
-            self.failures.note(this, panic);
+        if lost_input || result.is_err() {
+            let panic = result.err().filter(|payload| !payload.is::<LostInput>());
+            self.failures.record(this, panic);
         }
     }
 
     /// Finishes a task that was handed out, and takes another one.
-    pub(crate) fn exchange(&self, task: NonNull<Task>, worker: usize, owner: bool) -> Turn {
+    pub(crate) fn exchange(&self, task: NonNull<Task>, worker: usize, owner: bool) -> NextTask {
         // SAFETY: tasks in the list stay valid.
         let watched = unsafe { task.as_ref() }.finish();
         debug_assert!(watched, "only watched tasks are handed out");
@@ -335,21 +323,21 @@ impl List {
 
     /// Puts back a task that was handed out and did not run.
     pub(crate) fn put_back(&self, task: NonNull<Task>) {
-        lock(&self.agenda).ready.push(task);
-        self.spare.store(true, Ordering::Relaxed);
+        lock(&self.watch_state).ready.push(task);
+        self.has_more.store(true, Ordering::Relaxed);
     }
 
-    fn leave_and_take(&self, task: NonNull<Task>, worker: usize, owner: bool) -> Turn {
-        let mut agenda = lock(&self.agenda);
-        self.leave(&mut agenda, task);
-        self.next_turn(&mut agenda, worker, owner)
+    fn leave_and_take(&self, task: NonNull<Task>, worker: usize, owner: bool) -> NextTask {
+        let mut watch_state = lock(&self.watch_state);
+        self.leave(&mut watch_state, task);
+        self.next_turn(&mut watch_state, worker, owner)
     }
 
     /// Removes the accesses of a watched task, which is done, from the queues of their objects.
-    fn leave(&self, agenda: &mut Agenda, task: NonNull<Task>) {
+    fn leave(&self, watch_state: &mut WatchState, task: NonNull<Task>) {
         // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
-        agenda.watched[usize::from(this.generation.get())] -= 1;
+        watch_state.watched[usize::from(this.generation.get())] -= 1;
         for entry in this.entries() {
             // SAFETY: the lock is held; the task has run, so its accesses were active.
             unsafe {
@@ -358,33 +346,35 @@ impl List {
                     let waits = &other.as_ref().waits;
                     waits.set(waits.get() - 1);
                     if waits.get() == 0 {
-                        agenda.ready.push(other);
+                        watch_state.ready.push(other);
                     }
                 });
             }
         }
     }
 
-    fn next_turn(&self, agenda: &mut Agenda, worker: usize, owner: bool) -> Turn {
-        self.seen.store(true, Ordering::Relaxed);
-        let turn = match agenda.ready.pop_for(worker) {
-            Some(task) => Turn::Task(task),
-            None if owner && agenda.watched == [0; 2] => match self.first_undone(agenda) {
-                Some(task) => Turn::InOrder(task),
-                None => Turn::None,
-            },
-            None => self.watch_more(agenda, worker),
+    fn next_turn(&self, watch_state: &mut WatchState, worker: usize, owner: bool) -> NextTask {
+        self.was_searched.store(true, Ordering::Relaxed);
+        let turn = match watch_state.ready.pop_for(worker) {
+            Some(task) => NextTask::Task(task),
+            None if owner && watch_state.watched == [0; 2] => {
+                match self.first_undone(watch_state) {
+                    Some(task) => NextTask::InOrder(task),
+                    None => NextTask::None,
+                }
+            }
+            None => self.watch_more(watch_state, worker),
         };
-        let more = !agenda.ready.is_empty() || self.cursor(agenda).is_some();
-        self.spare.store(more, Ordering::Relaxed);
+        let more = !watch_state.ready.is_empty() || self.cursor(watch_state).is_some();
+        self.has_more.store(more, Ordering::Relaxed);
         turn
     }
 
     /// Returns the task at the cursor: the one after the last that was looked at, or the front if
     /// that is further. Tasks that the owner has run unwatched need no look.
-    fn cursor(&self, agenda: &Agenda) -> Option<NonNull<Task>> {
+    fn cursor(&self, watch_state: &WatchState) -> Option<NonNull<Task>> {
         let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
-        let Some(looked) = agenda.looked else {
+        let Some(looked) = watch_state.looked else {
             return front;
         };
         // SAFETY: tasks in the list stay valid; this goes for both.
@@ -397,46 +387,49 @@ impl List {
     }
 
     /// Returns the first task that is neither watched nor done.
-    pub(super) fn first_undone(&self, agenda: &mut Agenda) -> Option<NonNull<Task>> {
+    pub(super) fn first_undone(&self, watch_state: &mut WatchState) -> Option<NonNull<Task>> {
         loop {
-            let task = self.cursor(agenda)?;
+            let task = self.cursor(watch_state)?;
             // SAFETY: tasks in the list stay valid.
             if !unsafe { task.as_ref() }.is_done() {
                 return Some(task);
             }
-            agenda.looked = Some(task);
+            watch_state.looked = Some(task);
         }
     }
 
     /// Watches tasks from the cursor on, until one is ready whose hint is for `worker` or absent.
     /// If there is none, takes a ready task with a hint for another worker.
-    fn watch_more(&self, agenda: &mut Agenda, worker: usize) -> Turn {
+    fn watch_more(&self, watch_state: &mut WatchState, worker: usize) -> NextTask {
         let mut passed = 0;
-        while let Some(task) = self.cursor(agenda).filter(|_| passed < LOOK_PAST) {
+        while let Some(task) = self.cursor(watch_state).filter(|_| passed < LOOK_PAST) {
             // SAFETY: tasks in the list stay valid.
             let this = unsafe { task.as_ref() };
-            agenda.looked = Some(task);
-            if !Self::watch(agenda, task) {
+            watch_state.looked = Some(task);
+            if !Self::watch(watch_state, task) {
                 continue;
             }
             if this.near().is_none_or(|near| near == worker) {
-                return Turn::Task(task);
+                return NextTask::Task(task);
             }
-            agenda.ready.push(task);
+            watch_state.ready.push(task);
             passed += 1;
         }
-        agenda.ready.pop_any().map_or(Turn::None, Turn::Task)
+        watch_state
+            .ready
+            .pop_any()
+            .map_or(NextTask::None, NextTask::Task)
     }
 
     /// Watches a task. Returns `true` if it is ready and no worker has claimed it.
-    fn watch(agenda: &mut Agenda, task: NonNull<Task>) -> bool {
+    fn watch(watch_state: &mut WatchState, task: NonNull<Task>) -> bool {
         // SAFETY: tasks in the list stay valid.
         let this = unsafe { task.as_ref() };
         let state = this.watch();
         if state & DONE != 0 {
             return false;
         }
-        agenda.watched[usize::from(this.generation.get())] += 1;
+        watch_state.watched[usize::from(this.generation.get())] += 1;
         let mut waits = 0;
         for entry in this.entries() {
             // SAFETY: the lock is held, and the entry is in the task's record.
@@ -451,8 +444,8 @@ impl List {
 
     /// Returns `true` if more tasks may be left than were taken. A hint.
     #[inline]
-    pub(crate) fn has_spare(&self) -> bool {
-        self.spare.load(Ordering::Relaxed)
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more.load(Ordering::Relaxed)
     }
 }
 
@@ -461,10 +454,10 @@ pub(super) fn index_of(worker: Option<&Worker>) -> usize {
     worker.map_or(0, Worker::index)
 }
 
-/// Answers thieves that have asked for work in the worker's queue: its next fork, which would
-/// answer them too, may be far off.
+/// Answers requests of thieves: the worker's next fork, which would answer them too, may be far
+/// off.
 #[inline]
-pub(crate) fn answer(worker: Option<&Worker>) {
+pub(crate) fn poll_requests(worker: Option<&Worker>) {
     if let Some(worker) = worker {
         worker.poll_requests();
     }

@@ -1,12 +1,12 @@
 //! Failed tasks of a frame, and the panic that its waiter gets.
 
-use super::queue::Mode;
+use super::queue::AccessMode;
 use super::task::Task;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 use crate::task::job::{Payload, discard};
 
 /// The failures of a frame's tasks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Failures {
     /// Set if a task of the frame has failed. Written before the task is marked as done.
     failed: AtomicBool,
@@ -15,32 +15,25 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    pub(crate) fn new() -> Failures {
-        Failures {
-            failed: AtomicBool::new(false),
-            panic: Mutex::new(None),
-        }
-    }
-
     /// Returns `true` if the task needs an object that a failed one might have written.
     #[inline]
-    pub(crate) fn reach(&self, task: &Task) -> bool {
+    pub(crate) fn affects(&self, task: &Task) -> bool {
         self.failed.load(Ordering::Relaxed) && depends_on_failed(task)
     }
 
-    /// Notes that a task has failed, and marks the objects that it might have written.
+    /// Records that a task has failed, and marks the objects that it might have written.
     #[cold]
-    pub(crate) fn note(&self, task: &Task, payload: Option<Payload>) {
+    pub(crate) fn record(&self, task: &Task, payload: Option<Payload>) {
         self.failed.store(true, Ordering::Relaxed);
-        let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
+        let written = task.entries().iter().filter(|e| e.mode != AccessMode::Read);
         written.for_each(|entry| entry.core().fail());
         if let Some(payload) = payload {
-            self.note_panic(task.index, payload);
+            self.record_panic(task.index, payload);
         }
     }
 
     /// Keeps the panic of the task `index`, unless there is one of an earlier task.
-    pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
+    pub(crate) fn record_panic(&self, index: usize, payload: Payload) {
         self.failed.store(true, Ordering::Relaxed);
         let mut first = lock(&self.panic);
         let other = match &*first {
@@ -64,6 +57,9 @@ impl Failures {
 /// write does not need the object's value.
 #[cold]
 fn depends_on_failed(task: &Task) -> bool {
-    let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);
+    let mut needs = task
+        .entries()
+        .iter()
+        .filter(|e| e.mode != AccessMode::Cumulate);
     needs.any(|entry| entry.core().has_failed())
 }

@@ -3,21 +3,21 @@
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::panic::resume_unwind;
 use std::ptr::NonNull;
 
-use super::access::{Accesses, Lend, Running, Store};
+use super::access::{Accesses, Lend};
 use super::arena::Arena;
+use super::drawing::DrawingBuilder;
 use super::helpers;
 use super::object::Storage;
-use super::open_offer::{OpenOffer, Shared};
-use super::queue::{Entry, Mode};
-use super::task::{Context, Kind, Task};
-use super::unfold::Sketch;
+use super::open_offer::{OpenOffer, SharedState};
+use super::queue::{AccessMode, Entry};
+use super::task::{Context, RunFn, Task};
 use super::{Flow, conflict};
 use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
-use crate::task::job::{Payload, discard};
+use crate::task::job::{Payload, catch, discard};
 
 /// Largest number of tasks in each of a frame's two generations, per worker of the pool. The
 /// records of both fill a level-2 cache.
@@ -27,39 +27,39 @@ const WINDOW: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Root {
     pub(crate) token: CancelToken,
-    /// The picture of the flow's tasks, if one is drawn.
-    pub(crate) sketch: Option<Sketch>,
+    /// The drawing of the flow's tasks, if one is made.
+    pub(crate) drawing: Option<DrawingBuilder>,
 }
 
-/// The number of the flow's body in the picture.
+/// The number of the flow's body in the drawing.
 pub(crate) const BODY: usize = 0;
 
 pub(crate) struct Frame {
-    shared: Shared,
+    shared: SharedState,
     open: OpenOffer,
     /// The task records of each generation.
     records: [Arena; 2],
     /// Set if the older generation has tasks.
     has_older: Cell<bool>,
-    pub(crate) store: Store,
+    pub(crate) storage: Storage,
     /// Number of tasks that were forked.
     forked: Cell<usize>,
     /// The worker that runs the body, and waits for the tasks.
     worker: NonNull<Worker>,
-    /// Number of the frame's task in the picture.
+    /// Number of the frame's task in the drawing.
     node: usize,
-    /// Label of the next task in the picture.
+    /// Label of the next task in the drawing.
     pub(crate) label: Cell<Option<String>>,
 }
 
 impl Frame {
     pub(crate) fn new(worker: &Worker, root: &Root, node: usize) -> Frame {
         Frame {
-            shared: Shared::new(root),
+            shared: SharedState::new(root),
             open: OpenOffer::new(),
-            records: [Arena::new(), Arena::new()],
+            records: Default::default(),
             has_older: Cell::new(false),
-            store: Store(Storage::new()),
+            storage: Storage::default(),
             forked: Cell::new(0),
             worker: NonNull::from(worker),
             node,
@@ -71,70 +71,63 @@ impl Frame {
         self.shared.root()
     }
 
-    fn worker(&self) -> &Worker {
+    pub(crate) fn worker(&self) -> &Worker {
         // SAFETY: the frame is on the stack of this worker's thread, and is not `Send`.
         unsafe { self.worker.as_ref() }
-    }
-
-    pub(crate) fn num_workers(&self) -> usize {
-        self.worker().num_workers()
     }
 
     /// Adds a task; `near` is the index of the worker that it preferably runs on.
     ///
     /// # Safety
     ///
-    /// The frame does not move any more. The accesses are to this frame's objects; `kind` runs
+    /// The frame does not move any more. The accesses are to this frame's objects; `run` runs a
     /// `Record<A, F>`; what the task captures may be sent to other threads, and stays valid until
     /// the frame ends.
     pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
         &self,
         accesses: A,
         body: F,
-        kind: &'static Kind,
+        run: RunFn,
         near: Option<usize>,
     ) {
         let (worker, list) = (self.worker(), &self.shared.list);
-        if list.count() >= WINDOW * worker.num_workers() {
+        if list.count.get() >= WINDOW * worker.num_workers() {
             self.make_room();
         }
         let records = &self.records[list.generation()];
         let index = self.forked.get();
-        let raw = accesses.prepare(&self.store);
-        let entries = Self::list_entries::<A>(records, &raw);
-        // SAFETY: they were just written.
-        let node = self.note(unsafe { entries.as_ref() });
-        let mut task = Task::new(kind, index, node);
-        task.set_entries(entries);
-        if let Some(worker) = near {
-            task.set_near(worker);
-        }
+        let versions = accesses.prepare(&self.storage);
+        let entries = Self::list_entries::<A>(records, &versions);
+        let node = match &self.root().drawing {
+            None => BODY,
+            // SAFETY: they were just written.
+            Some(drawing) => drawing.add(self.node, self.label.take(), unsafe { entries.as_ref() }),
+        };
         let record = records.put(Record::<A, F> {
-            task,
-            raw: ManuallyDrop::new(raw),
-            body: ManuallyDrop::new(body),
+            task: Task::new(run, index, node, entries, near),
+            versions,
+            body,
             marker: PhantomData,
         });
         self.forked.set(index + 1);
         // SAFETY: record and entries stay until the list is reset, in `run_all`, or their
-        // generation is retired, in `make_room`; the rest is guaranteed by the caller. The offer is
-        // closed in `run_all`, and the store's arena stays until then.
+        // generation is retired, in `make_room`; the rest is guaranteed by the caller.
         unsafe {
             list.add(record.cast());
-            self.note_task();
+            self.offer_help();
         }
     }
 
-    /// Offers a task that was added to helpers.
+    /// Offers the tasks to helpers, after one was added.
     ///
     /// # Safety
     ///
     /// The frame does not move any more.
     #[inline]
-    unsafe fn note_task(&self) {
-        let (open, store) = (&self.open, &self.store.0);
-        // SAFETY: guaranteed by the caller; `run_all` closes the offer before the store ends.
-        unsafe { open.note_task(&self.shared, self.worker(), store.arena()) };
+    unsafe fn offer_help(&self) {
+        // SAFETY: guaranteed by the caller; `run_all` closes the offer before the objects' arena
+        // ends.
+        unsafe { (self.open).make(&self.shared, self.worker(), self.storage.arena()) };
     }
 
     /// Makes room for another generation: runs tasks until the older one is done.
@@ -148,7 +141,7 @@ impl Frame {
         }
         if self.has_older.replace(true) {
             // SAFETY: a task was added, so the frame does not move any more.
-            let offer_again = || unsafe { self.note_task() };
+            let offer_again = || unsafe { self.offer_help() };
             if !list.run_generation(Some(self.worker()), self.root(), offer_again) {
                 // All tasks that are left wait for tasks that other workers are running.
                 return self.run_all();
@@ -162,16 +155,20 @@ impl Frame {
 
     /// Writes the list of a task's accesses. Panics if two of them are in conflict.
     #[inline]
-    fn list_entries<'f, A: Accesses<'f>>(records: &Arena, raw: &A::Raw) -> NonNull<[Entry]> {
-        let count = A::count(raw);
+    fn list_entries<'f, A: Accesses<'f>>(
+        records: &Arena,
+        versions: &A::Versions,
+    ) -> NonNull<[Entry]> {
+        let mut count = 0;
+        A::each(versions, &mut |_| count += 1);
         let layout = Layout::array::<Entry>(count).expect("as many as there are accesses");
         let place = records.room_for(layout).cast::<Entry>();
         let mut written = 0;
-        A::each(raw, &mut |part| {
-            // If `each` gave more parts than `count`, the write would be out of bounds.
+        A::each(versions, &mut |entry| {
+            // If `each` gave more entries than before, the write would be out of bounds.
             assert!(written < count);
             // SAFETY: there is room for `count` of them.
-            unsafe { place.add(written).write(Entry::new(part.core, part.mode)) };
+            unsafe { place.add(written).write(entry) };
             written += 1;
         });
         let entries = NonNull::slice_from_raw_parts(place, written);
@@ -182,21 +179,13 @@ impl Frame {
         entries
     }
 
-    /// Adds a task to the picture, if there is one. Returns its number there.
-    fn note(&self, entries: &[Entry]) -> usize {
-        match &self.root().sketch {
-            None => BODY,
-            Some(sketch) => sketch.note(self.node, self.label.take(), entries),
-        }
-    }
-
     /// Runs all tasks that were forked.
     pub(crate) fn run_all(&self) {
         if self.shared.list.is_empty() {
             return;
         }
         helpers::run_all(self.worker(), &self.shared, &self.open);
-        self.shared.list.begin_anew();
+        self.shared.list.reset();
         self.has_older.set(false);
         for records in &self.records {
             // SAFETY: all tasks are done, and no worker but the owner knows of their records.
@@ -212,28 +201,23 @@ impl Frame {
     /// The frame's objects and its tasks are not used again.
     pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
         self.run_all();
-        let broken = |(index, payload)| self.shared.list.failures.note_panic(index, payload);
+        let failures = &self.shared.list.failures;
         // SAFETY: all tasks are done; the caller guarantees that the objects are not used again.
-        let object = unsafe { self.store.0.end(&broken) };
-        let task = self.shared.list.failures.take_panic();
-        match (task, result, object) {
-            (None, Ok(result), None) => Ok(result),
-            // The body's panic came after its forks, and those of destructors come at the end.
-            (Some(first), body, object) => Err(first_of(first, [body.err(), object])),
-            (None, Err(first), object) => Err(first_of(first, [object, None])),
-            (None, Ok(_), Some(first)) => Err(first),
-        }
+        let object = unsafe { self.storage.end(failures) };
+        let task = failures.take_panic();
+        let (value, body) = match result {
+            Ok(value) => (Some(value), None),
+            Err(payload) => (None, Some(payload)),
+        };
+        // The body's panic came after its forks, and those of destructors come at the end.
+        let mut panics = [task, body, object].into_iter().flatten();
+        let first = panics.next();
+        panics.for_each(discard);
+        first.map_or_else(|| Ok(value.expect("the body has not panicked")), Err)
     }
 }
 
-/// Returns the first of several panics, and drops the payloads of the others.
-#[cold]
-fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
-    others.into_iter().flatten().for_each(discard);
-    first
-}
-
-const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);
+const BOTH_READ: (AccessMode, AccessMode) = (AccessMode::Read, AccessMode::Read);
 
 /// Returns `true` if there are two accesses to one object that are not both reads. Two cumulative
 /// ones are refused too: a task that runs in order adds in place, so they would alias.
@@ -253,42 +237,53 @@ fn are_in_conflict(entries: &[Entry]) -> bool {
 
 #[cold]
 fn are_many_in_conflict(entries: &[Entry]) -> bool {
-    let mut sorted: Vec<(usize, Mode)> = entries
+    let mut sorted: Vec<(usize, AccessMode)> = entries
         .iter()
         .map(|entry| (entry.core.addr().get(), entry.mode))
         .collect();
     sorted.sort_by_key(|&(core, _)| core);
     sorted
         .chunk_by(|one, other| one.0 == other.0)
-        .any(|same| same.len() > 1 && same.iter().any(|&(_, mode)| mode != Mode::Read))
+        .any(|same| same.len() > 1 && same.iter().any(|&(_, mode)| mode != AccessMode::Read))
 }
 
 /// A task with its accesses and its closure.
 #[repr(C)]
 pub(crate) struct Record<'f, A: Accesses<'f>, F> {
     task: Task,
-    raw: ManuallyDrop<A::Raw>,
-    body: ManuallyDrop<F>,
+    versions: A::Versions,
+    body: F,
     marker: PhantomData<&'f ()>,
 }
 
 impl<'f, A: Accesses<'f>, F> Record<'f, A, F> {
-    /// Moves the accesses and the closure out of the record.
+    /// Runs a task; `call` calls its body. If the task is stopped, only drops its contents.
     ///
     /// # Safety
     ///
-    /// The task is of this type, and this function is called once.
-    unsafe fn open(task: NonNull<Task>) -> (A::Raw, F) {
+    /// The task is of this type, and is run once. `call` lends the references of the accesses once,
+    /// and returns when they are not used any more.
+    unsafe fn run(
+        task: NonNull<Task>,
+        context: &Context<'_>,
+        call: impl FnOnce(F, &A::Versions, &mut A::Hold),
+    ) {
         let record = task.cast::<Self>().as_ptr();
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let raw = (&raw const (*record).raw).read();
-            let body = (&raw const (*record).body).read();
+        // SAFETY: guaranteed by the caller; the arena does not drop the record.
+        let (versions, body) = unsafe {
             (
-                ManuallyDrop::into_inner(raw),
-                ManuallyDrop::into_inner(body),
+                (&raw const (*record).versions).read(),
+                (&raw const (*record).body).read(),
             )
+        };
+        if context.stopped {
+            return;
         }
+        // SAFETY: the task runs now.
+        let mut hold = unsafe { A::hold(&versions, context) };
+        call(body, &versions, &mut hold);
+        // SAFETY: the body has run, and the engine has not marked the task as done yet.
+        unsafe { A::settle(versions, hold, context) };
     }
 }
 
@@ -297,24 +292,15 @@ where
     A: Accesses<'f>,
     F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs),
 {
-    pub(crate) const LEAF: &'static Kind = &Kind {
-        run: Self::run_leaf,
-    };
-
     /// Runs a task that forks nothing.
-    unsafe fn run_leaf(task: NonNull<Task>, context: &Context<'_>) {
-        // SAFETY: the engine runs a task once, by its own kind.
-        let (raw, body) = unsafe { Self::open(task) };
-        if context.stopped {
-            return;
+    pub(crate) unsafe fn run_leaf(task: NonNull<Task>, context: &Context<'_>) {
+        // SAFETY: the engine runs a task once, by its own function. The task runs until its body
+        // returns.
+        unsafe {
+            Self::run(task, context, |body, versions, hold| {
+                body(A::lend(versions, hold));
+            });
         }
-        let running = Running(context);
-        // SAFETY: the task runs now.
-        let mut hold = unsafe { A::hold(&raw, &running) };
-        // SAFETY: as above, and until the body returns.
-        body(unsafe { A::lend(&raw, &mut hold) });
-        // SAFETY: the body has run, and the engine has not marked the task as done yet.
-        unsafe { A::settle(raw, hold, &running) };
     }
 }
 
@@ -323,34 +309,19 @@ where
     A: Accesses<'f>,
     F: for<'t> FnOnce(&'t Flow<'t, 'f>, <A as Lend<'f, 't>>::Refs),
 {
-    pub(crate) const NESTED: &'static Kind = &Kind {
-        run: Self::run_nested,
-    };
-
     /// Runs a task that has a frame of its own.
-    unsafe fn run_nested(task: NonNull<Task>, context: &Context<'_>) {
-        // SAFETY: the engine runs a task once, by its own kind.
-        let (raw, body) = unsafe { Self::open(task) };
-        if context.stopped {
-            return;
-        }
-        let running = Running(context);
-        // SAFETY: the task runs now.
-        let mut hold = unsafe { A::hold(&raw, &running) };
+    pub(crate) unsafe fn run_nested(task: NonNull<Task>, context: &Context<'_>) {
         let worker = context.worker.expect("flows run on workers");
-        let result = {
-            let flow = Flow::new(worker, context.root, context.node);
-            // SAFETY: the task runs now, until the frame ends.
-            let result =
-                crate::task::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
-            // SAFETY: the body is over, so no `Object` handles are left.
-            unsafe { flow.frame.complete(result) }
-        };
-        if let Err(payload) = result {
-            std::panic::resume_unwind(payload);
+        // SAFETY: the engine runs a task once, by its own function. The task runs until its frame
+        // ends. The body is over then, so no `Object` handles are left.
+        unsafe {
+            Self::run(task, context, |body, versions, hold| {
+                let flow = Flow::new(worker, context.root, context.node);
+                let result = catch(|| body(&flow, A::lend(versions, hold)));
+                flow.frame
+                    .complete(result)
+                    .unwrap_or_else(|payload| resume_unwind(payload));
+            });
         }
-        // SAFETY: the body and the tasks that it forked have run, and the engine has not marked
-        // this task as done yet.
-        unsafe { A::settle(raw, hold, &running) };
     }
 }

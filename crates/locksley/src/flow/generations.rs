@@ -7,7 +7,7 @@
 
 use std::ptr::NonNull;
 
-use super::engine::{List, Turn, answer, index_of};
+use super::engine::{List, NextTask, index_of, poll_requests};
 use super::frame::Root;
 use super::task::Task;
 use crate::scheduler::worker::Worker;
@@ -28,15 +28,15 @@ impl List {
         let Some(young) = self.young.get() else {
             return false;
         };
-        let mut agenda = lock(&self.agenda);
+        let mut watch_state = lock(&self.watch_state);
         // SAFETY: tasks in the list stay valid.
         let is_old = |task: NonNull<Task>| unsafe { task.as_ref().index < young.as_ref().index };
-        if agenda.watched[1 - self.generation()] > 0
-            || self.first_undone(&mut agenda).is_some_and(is_old)
+        if watch_state.watched[1 - self.generation()] > 0
+            || self.first_undone(&mut watch_state).is_some_and(is_old)
         {
             return false;
         }
-        agenda.looked = agenda.looked.filter(|&looked| !is_old(looked));
+        watch_state.looked = watch_state.looked.filter(|&looked| !is_old(looked));
         if NonNull::new(self.front.load(Ordering::Relaxed)).is_some_and(is_old) {
             self.front.store(young.as_ptr(), Ordering::Release); // [E4]
         }
@@ -57,21 +57,21 @@ impl List {
         // SAFETY: tasks in the list stay valid.
         let until = unsafe { young.as_ref() }.index;
         let front = NonNull::new(self.front.load(Ordering::Relaxed));
-        let mut turn = self.run_simply(front, until, worker, root);
+        let mut turn = self.run_unwatched(front, until, worker, root);
         while !self.retire() {
             turn = match turn {
-                Turn::Task(task) => {
+                NextTask::Task(task) => {
                     before();
                     // SAFETY: the task was handed out, once.
                     unsafe { self.execute(task, worker, root, false) };
-                    answer(worker);
+                    poll_requests(worker);
                     self.exchange(task, index_of(worker), true)
                 }
-                Turn::InOrder(task) => self.run_simply(Some(task), until, worker, root),
-                Turn::None => return false,
+                NextTask::InOrder(task) => self.run_unwatched(Some(task), until, worker, root),
+                NextTask::None => return false,
             };
         }
-        if let Turn::Task(task) = turn {
+        if let NextTask::Task(task) = turn {
             self.put_back(task);
         }
         true

@@ -30,9 +30,8 @@
 
 use std::ptr::NonNull;
 
-use super::engine::{Left, List, Turn, answer};
-use super::frame::Root;
-use super::open_offer::{OpenOffer, Shared};
+use super::engine::{Stopped, poll_requests};
+use super::open_offer::{OpenOffer, SharedState};
 use super::task::Task;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
@@ -78,14 +77,14 @@ impl<'a> Offer<'a> {
         self.state.load(Ordering::Relaxed)
     }
 
-    /// Makes the offer anew. The worker that made it calls this, when its helper has left.
-    pub(crate) fn make_again(&self) {
+    /// Marks the offer as made again. The worker that made it calls this, when its helper has left.
+    pub(crate) fn mark_made(&self) {
         self.state.store(Offer::MADE, Ordering::Relaxed);
     }
 
     /// Marks the offer as taken: its thief starts, or, under the lock as in `give_back`, the helper
     /// that had given it back has found another task.
-    pub(crate) fn take_again(&self) {
+    pub(crate) fn mark_taken(&self) {
         self.state.store(Offer::TAKEN, Ordering::Relaxed);
     }
 
@@ -101,18 +100,18 @@ pub(crate) trait Work: Sync {
     /// A piece that a worker has taken.
     type Piece: Copy;
     /// The outcome of a piece.
-    type End;
+    type Outcome;
 
     /// Takes a piece that is ready; if there is none, gives the offer back.
     fn take(&self, worker: &Worker, offer: &Offer<'_>) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
-    fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
+    fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::Outcome;
     /// Finishes a piece that was run, and takes another one.
-    fn exchange(&self, worker: &Worker, end: Self::End) -> Option<Self::Piece>;
+    fn exchange(&self, worker: &Worker, outcome: Self::Outcome) -> Option<Self::Piece>;
     /// Puts back a piece that was taken and did not run.
     fn put_back(&self, piece: Self::Piece);
     /// Returns `true` if more pieces may be ready than were taken. A hint.
-    fn has_spare(&self) -> bool;
+    fn has_more(&self) -> bool;
 }
 
 /// Advice to a worker that has taken a piece.
@@ -127,11 +126,11 @@ pub(crate) enum Advice {
 
 /// A loop that runs pieces, from the given one on, until none is ready or the closure, which it
 /// asks before each piece, advises to stop.
-type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>;
+type RunLoop<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Stopped<P>;
 
 /// Depth to which helpers of helpers may nest, beyond the number of workers. Deep enough that
 /// starting again is rare, and small enough for a thread's stack.
-const DEEP: usize = 16;
+const MAX_NESTING: usize = 16;
 
 /// The workers that share some work.
 pub(crate) struct Helpers<'a, W> {
@@ -143,7 +142,7 @@ pub(crate) struct Helpers<'a, W> {
 impl<'a, W: Work> Helpers<'a, W> {
     /// Calls `work` until nothing is left: again whenever the workers have left because one of them
     /// was nested too deep.
-    fn muster(source: &'a W, deep: &'a AtomicBool, work: impl Fn(&Self)) {
+    fn run_until_done(source: &'a W, deep: &'a AtomicBool, work: impl Fn(&Self)) {
         let helpers = Helpers { source, deep };
         loop {
             work(&helpers);
@@ -162,7 +161,7 @@ impl<'a, W: Work> Helpers<'a, W> {
     fn advise(&self, offer: &Offer<'_>) -> Advice {
         if self.is_deep() {
             Advice::Leave
-        } else if self.source.has_spare() && offer.wants_another() {
+        } else if self.source.has_more() && offer.wants_another() {
             Advice::Announce
         } else {
             Advice::Run
@@ -175,26 +174,26 @@ impl<'a, W: Work> Helpers<'a, W> {
         &self,
         worker: &Worker,
         mut piece: Option<W::Piece>,
-        way: Way<'_, W::Piece>,
+        run_loop: RunLoop<'_, W::Piece>,
         depth: usize,
         outer: Option<&Offer<'_>>,
-    ) -> Left<W::Piece> {
+    ) -> Stopped<W::Piece> {
         loop {
             let offer = Offer::new(outer);
             let help = |worker: &Worker, migrated: bool| {
                 // If it was not stolen, the worker that made it has left, or makes another one.
                 if migrated {
-                    offer.state.store(Offer::TAKEN, Ordering::Relaxed);
+                    offer.mark_taken();
                     self.help(worker, &offer, depth + 1);
                 }
             };
-            let work = |worker: &Worker, _| self.work_under(&offer, worker, piece, way, depth);
+            let work = |worker: &Worker, _| self.work_under(&offer, worker, piece, run_loop, depth);
             match worker.fork(work, help).0 {
-                Left::Unannounced(next) if outer.is_some_and(Offer::is_back) => {
-                    return Left::Unannounced(next);
+                Stopped::WantsOffer(next) if outer.is_some_and(Offer::is_back) => {
+                    return Stopped::WantsOffer(next);
                 }
-                Left::Unannounced(next) => piece = Some(next),
-                Left::Empty => return Left::Empty,
+                Stopped::WantsOffer(next) => piece = Some(next),
+                Stopped::Empty => return Stopped::Empty,
             }
         }
     }
@@ -206,16 +205,16 @@ impl<'a, W: Work> Helpers<'a, W> {
         offer: &Offer<'_>,
         worker: &Worker,
         piece: Option<W::Piece>,
-        way: Way<'_, W::Piece>,
+        run_loop: RunLoop<'_, W::Piece>,
         depth: usize,
-    ) -> Left<W::Piece> {
-        let mut left = way(worker, piece, &|| self.advise(offer));
-        while let Left::Unannounced(next) = left
+    ) -> Stopped<W::Piece> {
+        let mut left = run_loop(worker, piece, &|| self.advise(offer));
+        while let Stopped::WantsOffer(next) = left
             && !offer.is_back()
         {
-            left = match self.work(worker, Some(next), way, depth, Some(offer)) {
-                Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(offer)),
-                Left::Empty => Left::Empty,
+            left = match self.work(worker, Some(next), run_loop, depth, Some(offer)) {
+                Stopped::WantsOffer(next) => run_loop(worker, Some(next), &|| self.advise(offer)),
+                Stopped::Empty => Stopped::Empty,
             };
         }
         left
@@ -224,17 +223,17 @@ impl<'a, W: Work> Helpers<'a, W> {
     /// Runs pieces as the thief of `offer`, until nothing is ready; `depth` is the number of
     /// helpers above it.
     pub(crate) fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
-        if depth > DEEP + worker.num_workers() {
+        if depth > MAX_NESTING + worker.num_workers() {
             self.deep.store(true, Ordering::Relaxed);
         }
         while !self.is_deep() {
             let Some(piece) = self.source.take(worker, offer) else {
                 return;
             };
-            let way = |worker: &Worker, piece, advise: &dyn Fn() -> Advice| {
+            let run_loop = |worker: &Worker, piece, advise: &dyn Fn() -> Advice| {
                 work_on(worker, self.source, piece, advise)
             };
-            self.work(worker, Some(piece), &way, depth, None);
+            self.work(worker, Some(piece), &run_loop, depth, None);
         }
         offer.give_back();
     }
@@ -243,94 +242,79 @@ impl<'a, W: Work> Helpers<'a, W> {
 /// Runs all pieces of `source`, together with the workers that come to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
     let deep = AtomicBool::new(false);
-    Helpers::muster(source, &deep, |helpers| {
+    Helpers::run_until_done(source, &deep, |helpers| {
         helpers.help(worker, &Offer::new(None), 0);
     });
 }
 
-/// The loop of a helper: see [`Way`].
+/// The loop of a helper: see [`RunLoop`].
 fn work_on<W: Work>(
     worker: &Worker,
     source: &W,
     mut next: Option<W::Piece>,
     advise: &dyn Fn() -> Advice,
-) -> Left<W::Piece> {
+) -> Stopped<W::Piece> {
     while let Some(piece) = next {
         match advise() {
             Advice::Run => {}
-            Advice::Announce => return Left::Unannounced(piece),
+            Advice::Announce => return Stopped::WantsOffer(piece),
             Advice::Leave => {
                 source.put_back(piece);
-                return Left::Empty;
+                return Stopped::Empty;
             }
         }
-        let end = source.run(worker, piece);
-        next = source.exchange(worker, end);
+        let outcome = source.run(worker, piece);
+        next = source.exchange(worker, outcome);
     }
-    Left::Empty
+    Stopped::Empty
 }
 
-/// The tasks of a frame, as work to share.
-pub(crate) struct Tasks<'a> {
-    pub(crate) list: &'a List,
-    pub(crate) root: &'a Root,
-}
-
-impl Work for Tasks<'_> {
+impl Work for SharedState {
     type Piece = NonNull<Task>;
-    type End = NonNull<Task>;
+    type Outcome = NonNull<Task>;
 
     fn take(&self, worker: &Worker, offer: &Offer<'_>) -> Option<NonNull<Task>> {
-        task_of(self.list.take(worker.index(), Some(offer)))
+        self.list.take(worker.index(), Some(offer)).task()
     }
 
     fn run(&self, worker: &Worker, task: NonNull<Task>) -> NonNull<Task> {
         // SAFETY: the task was handed out to the caller, which runs it once.
-        unsafe { self.list.execute(task, Some(worker), self.root, false) };
-        answer(Some(worker));
+        unsafe { self.list.execute(task, Some(worker), self.root(), false) };
+        poll_requests(Some(worker));
         task
     }
 
     fn exchange(&self, worker: &Worker, task: NonNull<Task>) -> Option<NonNull<Task>> {
-        task_of(self.list.exchange(task, worker.index(), false))
+        self.list.exchange(task, worker.index(), false).task()
     }
 
     fn put_back(&self, task: NonNull<Task>) {
         self.list.put_back(task);
     }
 
-    fn has_spare(&self) -> bool {
-        self.list.has_spare()
-    }
-}
-
-fn task_of(turn: Turn) -> Option<NonNull<Task>> {
-    match turn {
-        Turn::Task(task) => Some(task),
-        // Only the owner gets `InOrder`.
-        Turn::InOrder(_) | Turn::None => None,
+    fn has_more(&self) -> bool {
+        self.list.has_more()
     }
 }
 
 /// Runs all tasks of a frame, and closes its offer. Only the frame's owner calls this.
-pub(crate) fn run_all(worker: &Worker, shared: &Shared, open: &OpenOffer) {
-    let tasks = shared.tasks();
-    let _recording = worker.is_recorded().then(|| tasks.list.record(worker));
-    let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
-        let list = tasks.list;
-        list.run_in_order(taken, Some(worker), tasks.root, advise)
+pub(crate) fn run_all(worker: &Worker, shared: &SharedState, open: &OpenOffer) {
+    let (list, root) = (&shared.list, shared.root());
+    let _recording = worker.is_recorded().then(|| list.record(worker));
+    let run_loop = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
+        list.run_in_order(taken, Some(worker), root, advise)
     };
-    Helpers::muster(&tasks, &shared.deep, |helpers| {
+    Helpers::run_until_done(shared, &shared.deep, |helpers| {
         let mut piece = None;
         if open.is_standing() {
-            let left = helpers.work_under(&shared.offer, worker, None, &way, 0);
+            let left = helpers.work_under(&shared.offer, worker, None, &run_loop, 0);
             open.close(worker);
             match left {
-                Left::Empty => return,
-                Left::Unannounced(next) => piece = Some(next),
+                Stopped::Empty => return,
+                Stopped::WantsOffer(next) => piece = Some(next),
             }
         }
-        helpers.work(worker, piece, &way, 0, None);
+        helpers.work(worker, piece, &run_loop, 0, None);
     });
 }
 

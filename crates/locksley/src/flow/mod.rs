@@ -82,6 +82,7 @@
 
 mod access;
 mod arena;
+mod drawing;
 mod engine;
 mod failure;
 mod frame;
@@ -99,18 +100,17 @@ mod record;
 mod reduce;
 mod task;
 mod tile;
-mod unfold;
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 pub use access::{Accesses, Cumulating, Lend, Reading, Renewing, Updating, Write, Writing};
+pub use drawing::{Drawing, draw};
 use frame::{BODY, Frame, Record, Root};
 pub use graph::{Graph, GraphError, NodeId, Plan};
 pub use object::Object;
 pub use reduce::{Cumulative, Reduce, Sum};
 pub use tile::{Grid, Tile};
-pub use unfold::{Unfolded, drawn};
 
 use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
@@ -169,13 +169,13 @@ impl<'f, 'env> Flow<'f, 'env> {
 
     /// Makes an object of borrowed data, until the flow is over.
     pub fn object<T: ?Sized + Send>(&'f self, data: &'f mut T) -> Object<'f, T> {
-        Object::new(self.frame.store.0.borrow(NonNull::from(data), None))
+        Object::new(self.frame.storage.borrow(NonNull::from(data), None))
     }
 
     /// Makes an object of a value, which is dropped when the flow is over.
     #[inline]
     pub fn value<T: Send + 'f>(&'f self, value: T) -> Object<'f, T> {
-        Object::new(self.frame.store.0.keep(value, None))
+        Object::new(self.frame.storage.own(value, None))
     }
 
     /// Makes an object that tasks can [add](Object::cumulate) to, of borrowed data. `operation`
@@ -188,8 +188,7 @@ impl<'f, 'env> Flow<'f, 'env> {
     {
         Object::new(
             self.frame
-                .store
-                .0
+                .storage
                 .borrow(NonNull::from(data), Some(operation)),
         )
     }
@@ -200,7 +199,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         T: Send + 'f,
         O: Reduce<T> + Sync + 'f,
     {
-        Object::new(self.frame.store.0.keep(value, Some(operation)))
+        Object::new(self.frame.storage.own(value, Some(operation)))
     }
 
     /// Forks a task with accesses: one, or a tuple or vector of them. The task gets one reference
@@ -216,9 +215,10 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
+        let run = Record::<A, F>::run_leaf;
         // SAFETY: by `'f`, the accesses are to this frame's objects, and what the task captures
         // outlives it; objects and task are `Send`.
-        unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, None) };
+        unsafe { self.frame.add(accesses, task, run, None) };
     }
 
     /// Forks a task that has a flow of its own, in which it may fork others. The task is done when
@@ -232,8 +232,9 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(&'t Flow<'t, 'f>, <A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
+        let run = Record::<A, F>::run_nested;
         // SAFETY: as in `fork`.
-        unsafe { self.frame.add(accesses, task, Record::<A, F>::NESTED, None) };
+        unsafe { self.frame.add(accesses, task, run, None) };
     }
 
     /// [`fork`](Flow::fork) of a task that preferably runs on the worker with this index.
@@ -246,9 +247,10 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
-        let near = (worker < self.frame.num_workers()).then_some(worker);
+        let near = (worker < self.frame.worker().num_workers()).then_some(worker);
+        let run = Record::<A, F>::run_leaf;
         // SAFETY: as in `fork`.
-        unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, near) };
+        unsafe { self.frame.add(accesses, task, run, near) };
     }
 
     /// Runs the tasks that were forked so far, and returns when they are done.
@@ -256,9 +258,9 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.run_all();
     }
 
-    /// Sets the name of the task that is forked next in a picture of the flow: see [`drawn`].
+    /// Sets the name of the task that is forked next in a drawing of the flow: see [`draw`].
     pub fn label(&'f self, label: impl Into<String>) -> &'f Self {
-        if self.frame.root().sketch.is_some() {
+        if self.frame.root().drawing.is_some() {
             self.frame.label.set(Some(label.into()));
         }
         self

@@ -8,8 +8,9 @@ use std::ptr::{self, NonNull};
 
 use super::access::{Cumulating, Reading, Renewing, Updating, Writing};
 use super::arena::Arena;
+use super::failure::Failures;
 use super::queue::Core;
-use super::reduce::{Broken, Parts, Reduce};
+use super::reduce::{Parts, Reduce};
 use crate::task::job::{Payload, catch, discard};
 
 /// A handle to data that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object)
@@ -150,7 +151,8 @@ pub(crate) struct Slot<T: ?Sized, O> {
 }
 
 /// The objects that a frame has made, and their memory.
-pub(crate) struct Storage {
+#[derive(Default)]
+pub struct Storage {
     arena: Arena,
     newest: Cell<Option<NonNull<Head>>>,
     /// Set if an object has to be folded, restored or dropped at the end.
@@ -158,14 +160,6 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    pub(crate) fn new() -> Storage {
-        Storage {
-            arena: Arena::new(),
-            newest: Cell::new(None),
-            busy: Cell::new(false),
-        }
-    }
-
     /// Returns the arena of the objects, which is kept until the frame ends.
     pub(crate) fn arena(&self) -> &Arena {
         &self.arena
@@ -177,30 +171,27 @@ impl Storage {
         data: NonNull<T>,
         operation: Option<O>,
     ) -> NonNull<Slot<T, O>> {
-        let cumulative = operation.is_some();
         let operation = operation.map(|operation| self.arena.put(operation));
-        self.add(data, false, operation, cumulative)
+        self.add(data, false, operation, operation.is_some())
     }
 
     /// Makes an object that the frame owns.
     #[inline]
-    pub(crate) fn keep<T, O>(&self, value: T, operation: Option<O>) -> NonNull<Slot<T, O>> {
-        let cumulative = operation.is_some();
+    pub(crate) fn own<T, O>(&self, value: T, operation: Option<O>) -> NonNull<Slot<T, O>> {
         let operation = operation.map(|operation| self.arena.put(operation));
-        self.add(self.arena.put(value), true, operation, cumulative)
+        self.add(self.arena.put(value), true, operation, operation.is_some())
     }
 
     /// Makes a new version of an object.
-    pub(crate) fn renew<T, O>(&self, first: NonNull<Slot<T, O>>, value: T) -> NonNull<Slot<T, O>> {
+    pub(crate) fn new_version<T, O>(
+        &self,
+        first: NonNull<Slot<T, O>>,
+        value: T,
+    ) -> NonNull<Slot<T, O>> {
         // SAFETY: an object's slot stays valid until its frame ends.
         let slot = unsafe { first.as_ref() };
-        let cumulative = slot.head.core.parts.is_some();
-        let new = self.add(
-            self.arena.put(value),
-            true,
-            cumulative.then_some(slot.operation),
-            false,
-        );
+        let operation = slot.head.core.parts.map(|_| slot.operation);
+        let new = self.add(self.arena.put(value), true, operation, false);
         slot.newest.set(Some(new));
         slot.head.restore.set(Some(Slot::<T, O>::restore));
         self.busy.set(true);
@@ -215,7 +206,7 @@ impl Storage {
         operation: Option<NonNull<O>>,
         operates: bool,
     ) -> NonNull<Slot<T, O>> {
-        let parts = operation.map(|_| self.arena.put(Parts::new()));
+        let parts = operation.map(|_| self.arena.put(Parts::default()));
         if parts.is_some() || owned && mem::needs_drop::<T>() {
             self.busy.set(true);
         }
@@ -236,13 +227,12 @@ impl Storage {
         slot
     }
 
-    /// Folds, restores and drops the objects. Returns the first panic of a destructor; `broken` is
-    /// called with each panic of an operation.
+    /// Folds, restores and drops the objects. Returns the first panic of a destructor.
     ///
     /// # Safety
     ///
     /// All tasks are done, and the objects are not used again.
-    pub(crate) unsafe fn end(&self, broken: &dyn Fn(Broken)) -> Option<Payload> {
+    pub(crate) unsafe fn end(&self, failures: &Failures) -> Option<Payload> {
         if !self.busy.get() {
             return None;
         }
@@ -262,11 +252,7 @@ impl Storage {
         };
         attempt(&|head| {
             // SAFETY: all tasks are done, so no references to the objects are left.
-            unsafe {
-                if let Some(parts) = head.as_ref().core.parts {
-                    parts.as_ref().settle(usize::MAX).unwrap_or_else(broken);
-                }
-            }
+            unsafe { head.as_ref().core.fold_before(usize::MAX, failures) };
         });
         attempt(&|head| {
             // SAFETY: as above; the function was instantiated for this slot's type.
@@ -293,7 +279,6 @@ impl<T: ?Sized, O> Slot<T, O> {
         unsafe {
             let slot = slot.as_ref();
             if let Some(parts) = slot.head.core.parts {
-                parts.as_ref().abandon();
                 ptr::drop_in_place(parts.as_ptr());
             }
             // A panic here leaves the rest undropped, which only leaks.

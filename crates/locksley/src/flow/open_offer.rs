@@ -30,7 +30,7 @@ use locksley_queue::split::{PushToken, TakenBack};
 use super::arena::Arena;
 use super::engine::List;
 use super::frame::Root;
-use super::helpers::{Helpers, Offer, Tasks};
+use super::helpers::{Helpers, Offer};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering, fence};
 use crate::task::job::StackJob;
@@ -40,7 +40,7 @@ use crate::task::job::StackJob;
 const LEAVES_SOON: usize = 100;
 
 /// State that a frame's owner shares with its helpers.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) list: List,
     pub(crate) root: NonNull<Root>,
     /// Set if helpers of helpers are nested too deep: see `helpers`.
@@ -48,10 +48,13 @@ pub(crate) struct Shared {
     pub(crate) offer: Offer<'static>,
 }
 
-impl Shared {
-    pub(crate) fn new(root: &Root) -> Shared {
-        Shared {
-            list: List::new(),
+// SAFETY: the root stands for a shared reference to fields that are `Sync`.
+unsafe impl Sync for SharedState {}
+
+impl SharedState {
+    pub(crate) fn new(root: &Root) -> SharedState {
+        SharedState {
+            list: List::default(),
             root: NonNull::from(root),
             deep: AtomicBool::new(false),
             offer: Offer::new(None),
@@ -63,41 +66,14 @@ impl Shared {
         unsafe { self.root.as_ref() }
     }
 
-    /// Returns the frame's tasks, as work to share.
-    pub(crate) fn tasks(&self) -> Tasks<'_> {
-        Tasks {
-            list: &self.list,
-            root: self.root(),
-        }
-    }
-
     /// Runs tasks as the thief of the offer.
     fn help(&self, worker: &Worker) {
-        self.offer.take_again();
+        self.offer.mark_taken();
         let helpers = Helpers {
-            source: &self.tasks(),
+            source: self,
             deep: &self.deep,
         };
         helpers.help(worker, &self.offer, 1);
-    }
-}
-
-/// Pointer to the shared state, for the offer's thief.
-struct SharedPtr(NonNull<Shared>);
-
-// SAFETY: it stands for a shared reference. What it refers to is `Sync`: the list, and a root whose
-// fields are. The frame stays valid until the job is taken back or its latch is set.
-unsafe impl Send for SharedPtr {}
-// SAFETY: as above.
-unsafe impl Sync for SharedPtr {}
-
-impl SharedPtr {
-    /// # Safety
-    ///
-    /// The frame has not ended.
-    unsafe fn get(&self) -> &Shared {
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.0.as_ref() }
     }
 }
 
@@ -143,23 +119,23 @@ impl OpenOffer {
     /// Neither `self` nor `shared` moves before the offer is [closed](OpenOffer::close), and
     /// `arena` is not cleared before. `worker` is the same each time.
     #[inline]
-    pub(crate) unsafe fn note_task(&self, shared: &Shared, worker: &Worker, arena: &Arena) {
+    pub(crate) unsafe fn make(&self, shared: &SharedState, worker: &Worker, arena: &Arena) {
         match self.standing.get() {
             Standing::Never => {}
             Standing::Pushed(_) if shared.offer.state() == Offer::MADE => worker.poll_requests(),
             // SAFETY: guaranteed by the caller.
-            _ => unsafe { self.renew(shared, worker, arena) },
+            _ => unsafe { self.push(shared, worker, arena) },
         }
     }
 
     /// # Safety
     ///
-    /// As [`note_task`](OpenOffer::note_task).
+    /// As [`make`](OpenOffer::make).
     #[inline(never)]
-    unsafe fn renew(&self, shared: &Shared, worker: &Worker, arena: &Arena) {
+    unsafe fn push(&self, shared: &SharedState, worker: &Worker, arena: &Arena) {
         if self.is_standing() {
             fence(Ordering::SeqCst); // [E8]
-            if shared.offer.state() == Offer::TAKEN || !self.has_helper_left() {
+            if shared.offer.state() == Offer::TAKEN || !self.helper_is_gone() {
                 return worker.poll_requests();
             }
             self.close(worker);
@@ -169,12 +145,21 @@ impl OpenOffer {
         if worker.num_workers() == 1 || worker.is_recorded() || worker.has_reference_queue() {
             return self.standing.set(Standing::Never);
         }
-        shared.offer.make_again();
-        // SAFETY: guaranteed by the caller.
-        let help = unsafe { self.help(shared, arena) };
+        shared.offer.mark_made();
+        let help = self.help.get().unwrap_or_else(|| {
+            // SAFETY: the caller guarantees that the frame and the arena stay until the offer is
+            // closed, and no thief calls the closure after that.
+            unsafe {
+                let shared: &'static SharedState = NonNull::from(shared).as_ref();
+                let help = arena.put(move |worker: &Worker, _: bool| shared.help(worker));
+                &*help.as_ptr()
+            }
+        });
+        self.help.set(Some(help));
         // SAFETY: no job is pushed, so no other thread knows of its memory.
         let job = unsafe { &*(*self.job.get()).write(StackJob::new(help)) };
-        // SAFETY: only the owner's thread has a `&Worker`.
+        // SAFETY: only the owner's thread has a `&Worker`. After each push that returned `true`,
+        // the worker has attended, as below, or taken the job back at once, which freed the slot.
         let (place, attention) = unsafe { worker.deque.push(job.as_ref()) };
         self.standing.set(Standing::Pushed(place));
         if attention {
@@ -182,28 +167,8 @@ impl OpenOffer {
         }
     }
 
-    /// Returns the job's closure; makes it on first use.
-    ///
-    /// # Safety
-    ///
-    /// As [`note_task`](OpenOffer::note_task).
-    unsafe fn help(&self, shared: &Shared, arena: &Arena) -> Help {
-        if let Some(help) = self.help.get() {
-            return help;
-        }
-        let shared = SharedPtr(NonNull::from(shared));
-        let help = arena.put(move |worker: &Worker, _: bool| {
-            // SAFETY: the frame waits for the job.
-            unsafe { shared.get() }.help(worker);
-        });
-        // SAFETY: the caller guarantees that the arena is not cleared before the offer is closed.
-        let help: Help = unsafe { &*help.as_ptr() };
-        self.help.set(Some(help));
-        help
-    }
-
     /// Returns `true` if the helper that has given the offer back has set its latch.
-    fn has_helper_left(&self) -> bool {
+    fn helper_is_gone(&self) -> bool {
         // SAFETY: a job was pushed, so it is initialized.
         let job = unsafe { (*self.job.get()).assume_init_ref() };
         (0..LEAVES_SOON).any(|_| {

@@ -16,31 +16,32 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
+use super::failure::Failures;
 use super::reduce::Parts;
 use super::task::Task;
 use crate::sync::{AtomicBool, Ordering};
 
 /// The mode of an access, as far as it matters to other accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
+pub(crate) enum AccessMode {
     Read,
     /// Write, or read and write.
-    Alone,
+    Exclusive,
     Cumulate,
 }
 
-impl Mode {
+impl AccessMode {
     /// Returns `true` if accesses of the two modes may be active at the same time.
-    pub(crate) fn agrees_with(self, other: Mode) -> bool {
-        self == other && self != Mode::Alone
+    pub(crate) fn agrees_with(self, other: AccessMode) -> bool {
+        self == other && self != AccessMode::Exclusive
     }
 }
 
 /// One access of a forked task. It lies in the task's record.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub(crate) core: NonNull<Core>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: AccessMode,
     /// The task that the access belongs to. Set and read under the lock.
     task: Cell<*const Task>,
     /// The next access that waits. Under the lock.
@@ -48,7 +49,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn new(core: NonNull<Core>, mode: Mode) -> Entry {
+    pub(crate) fn new(core: NonNull<Core>, mode: AccessMode) -> Entry {
         Entry {
             core,
             mode,
@@ -70,7 +71,7 @@ pub(crate) struct Core {
     /// Number of active accesses. Under the lock, as are `mode`, `first` and `last`.
     active: Cell<usize>,
     /// The mode of the active accesses.
-    mode: Cell<Mode>,
+    mode: Cell<AccessMode>,
     /// The first access that waits, or null.
     first: Cell<*const Entry>,
     /// The last access that waits.
@@ -86,7 +87,7 @@ impl Core {
     pub(crate) fn new(parts: Option<NonNull<Parts>>) -> Core {
         Core {
             active: Cell::new(0),
-            mode: Cell::new(Mode::Read),
+            mode: Cell::new(AccessMode::Read),
             first: Cell::new(ptr::null()),
             last: Cell::new(ptr::null()),
             failed: AtomicBool::new(false),
@@ -136,11 +137,11 @@ impl Core {
         self.last.set(ptr::null());
     }
 
-    fn admits(&self, mode: Mode) -> bool {
+    fn admits(&self, mode: AccessMode) -> bool {
         self.active.get() == 0 || mode.agrees_with(self.mode.get())
     }
 
-    fn activate(&self, mode: Mode) {
+    fn activate(&self, mode: AccessMode) {
         self.active.set(self.active.get() + 1);
         self.mode.set(mode);
     }
@@ -159,6 +160,28 @@ impl Core {
 
     pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Folds the parts of all tasks whose index is less than `before` into the object, if there are
+    /// any. Returns `true` if the object is complete. If the operation panics, the object has
+    /// failed, and the panic counts as one of the task that left the part.
+    ///
+    /// # Safety
+    ///
+    /// Those tasks are done, and every task that accesses the object calls this first.
+    #[inline]
+    pub(crate) unsafe fn fold_before(&self, before: usize, failures: &Failures) -> bool {
+        // SAFETY: parts stay valid as long as the object.
+        let Some(parts) = self.parts.map(|parts| unsafe { parts.as_ref() }) else {
+            return true;
+        };
+        let failed = |index, payload| {
+            self.fail();
+            failures.record_panic(index, payload);
+        };
+        // SAFETY: guaranteed by the caller.
+        unsafe { parts.fold_before(before, failed) };
+        !self.has_failed()
     }
 }
 

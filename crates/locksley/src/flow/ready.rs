@@ -6,31 +6,8 @@ use std::ptr::NonNull;
 
 use super::task::Task;
 
-/// A ready task and its index. The first one in the order of the program is taken first.
-#[derive(Debug)]
-struct Ready(NonNull<Task>, usize);
-
-impl PartialEq for Ready {
-    fn eq(&self, other: &Self) -> bool {
-        self.1 == other.1
-    }
-}
-
-impl Eq for Ready {}
-
-impl PartialOrd for Ready {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ready {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.1.cmp(&other.1)
-    }
-}
-
-type Heap = BinaryHeap<Reverse<Ready>>;
+/// Ready tasks with their indices. The first one in the order of the program is taken first.
+type Heap = BinaryHeap<Reverse<(usize, NonNull<Task>)>>;
 
 /// Tasks that are ready and that no worker has taken. Under the frame's lock.
 #[derive(Debug, Default)]
@@ -50,7 +27,7 @@ impl ReadyTasks {
     pub(crate) fn push(&mut self, task: NonNull<Task>) {
         // SAFETY: the task is in the list, so it stays valid.
         let this = unsafe { task.as_ref() };
-        let entry = Reverse(Ready(task, this.index));
+        let entry = Reverse((this.index, task));
         self.count += 1;
         let Some(worker) = this.near() else {
             return self.anywhere.push(entry);
@@ -77,7 +54,7 @@ impl ReadyTasks {
         } else {
             &mut self.anywhere
         };
-        let Reverse(Ready(task, _)) = heap.pop()?;
+        let Reverse((_, task)) = heap.pop()?;
         self.count -= 1;
         Some(task)
     }
@@ -85,7 +62,7 @@ impl ReadyTasks {
     /// Takes a task with a hint for another worker: the first one of the largest heap.
     pub(crate) fn pop_any(&mut self) -> Option<NonNull<Task>> {
         let heap = self.near.iter_mut().max_by_key(|heap| heap.len())?;
-        let Reverse(Ready(task, _)) = heap.pop()?;
+        let Reverse((_, task)) = heap.pop()?;
         self.count -= 1;
         Some(task)
     }

@@ -1,32 +1,20 @@
 //! Recording the tasks of a frame: each is a strand, and waits for the tasks that its accesses
 //! conflict with. The schedule (which worker ran a task, and when) is not recorded.
 
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
+use super::drawing::Histories;
 use super::engine::List;
 use super::task::Task;
-use super::unfold::Histories;
 use crate::observe::record::{self, RecordedTasks};
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
 
-/// A list whose tasks are recorded until this is dropped.
-pub(super) struct Recording<'a> {
-    list: &'a List,
-    _tasks: RecordedTasks<'a>,
-}
-
-impl Drop for Recording<'_> {
-    fn drop(&mut self) {
-        self.list.record.store(ptr::null_mut(), Ordering::Relaxed);
-    }
-}
-
 impl List {
-    /// Records the tasks until the result is dropped. Only the owner calls this, while no other
-    /// worker knows of the list.
+    /// Records the tasks until the result is dropped, when all of them are done and the list is
+    /// [reset](List::reset). Only the owner calls this, while no other worker knows of the list.
     #[cold]
-    pub(super) fn record<'a>(&'a self, worker: &'a Worker) -> Recording<'a> {
+    pub(super) fn record<'w>(&self, worker: &'w Worker) -> RecordedTasks<'w> {
         let (mut histories, mut after) = (Histories::default(), Vec::new());
         let front = NonNull::new(self.front.load(Ordering::Relaxed));
         // SAFETY: tasks in the list stay valid.
@@ -41,10 +29,7 @@ impl List {
         let tasks = RecordedTasks::new(worker, first.unwrap_or(0), after);
         let graph = std::sync::Arc::as_ptr(&tasks.graph).cast_mut();
         self.record.store(graph, Ordering::Relaxed);
-        Recording {
-            list: self,
-            _tasks: tasks,
-        }
+        tasks
     }
 
     /// Runs a task, and records it if the list is recorded.

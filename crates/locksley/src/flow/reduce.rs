@@ -67,15 +67,11 @@ impl<T: std::ops::AddAssign> Reduce<T> for Sum {
 /// A task's reference to an object that it adds values to. It cannot read the object.
 #[derive(Debug)]
 pub struct Cumulative<'t, T, O> {
-    sum: &'t mut Sink<T>,
-    operation: &'t O,
+    pub(super) sum: &'t mut Sink<T>,
+    pub(super) operation: &'t O,
 }
 
-impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
-    pub(crate) fn new(sum: &'t mut Sink<T>, operation: &'t O) -> Self {
-        Cumulative { sum, operation }
-    }
-
+impl<T, O: Reduce<T>> Cumulative<'_, T, O> {
     /// Adds a value, after those that this task has added before.
     pub fn add(&mut self, value: T) {
         match &mut *self.sum {
@@ -107,28 +103,15 @@ struct Part {
 }
 
 /// The parts of one object.
+#[derive(Default)]
 pub(crate) struct Parts {
     /// Set if there are parts. A task that has access to the object has seen those before it done,
     /// so it sees what they have stored here.
     any: AtomicBool,
-    /// Set if the operation has panicked, so that the object is incomplete. Written before `any` is
-    /// cleared.
-    broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
 
-/// A panic of the operation: the index of the task that left the part, and the payload.
-pub(crate) type Broken = (usize, Payload);
-
 impl Parts {
-    pub(crate) fn new() -> Parts {
-        Parts {
-            any: AtomicBool::new(false),
-            broken: AtomicBool::new(false),
-            list: Mutex::new(Vec::new()),
-        }
-    }
-
     /// Leaves a part.
     ///
     /// # Safety
@@ -149,7 +132,7 @@ impl Parts {
             }
         });
         // SAFETY: the caller guarantees that what the closure borrows stays valid until the parts
-        // are folded; `settle` folds or drops all of them before the frame ends.
+        // are folded; `fold_before` folds or drops all of them before the frame ends.
         let fold: Box<dyn FnOnce(bool)> = unsafe { std::mem::transmute(fold) };
         let mut list = lock(&self.list);
         list.push(Part { index, fold });
@@ -157,53 +140,37 @@ impl Parts {
     }
 
     /// Folds the parts of all tasks whose index is less than `before` into the object. If the
-    /// operation panics, drops the rest of them.
+    /// operation panics, calls `failed` with the index of the task that left the part and the
+    /// payload, and drops the rest of them.
     ///
     /// # Safety
     ///
-    /// Those tasks are done, and every task that accesses the object calls this first.
+    /// As [`Core::fold_before`](super::queue::Core::fold_before).
     #[inline]
-    pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
+    pub(crate) unsafe fn fold_before(&self, before: usize, failed: impl Fn(usize, Payload)) {
         if self.any.load(Ordering::Acquire) {
-            self.fold(before)
-        } else {
-            Ok(())
+            self.fold(before, &failed);
         }
     }
 
-    /// Returns `true` if the operation has panicked, so that the object is incomplete.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
-    }
-
     #[cold]
-    fn fold(&self, before: usize) -> Result<(), Broken> {
+    fn fold(&self, before: usize, failed: &dyn Fn(usize, Payload)) {
         // Held until the parts are folded: another reader must not see the object earlier.
         let mut list = lock(&self.list);
         list.sort_by_key(|part| part.index);
         let count = list.partition_point(|part| part.index < before);
-        let mut result = Ok(());
+        let mut wanted = true;
         for part in list.drain(..count) {
-            let wanted = result.is_ok();
             match catch(|| (part.fold)(wanted)) {
                 Ok(()) => {}
-                Err(payload) if wanted => result = Err((part.index, payload)),
+                Err(payload) if wanted => {
+                    wanted = false;
+                    failed(part.index, payload);
+                }
                 Err(payload) => discard(payload),
             }
         }
-        if result.is_err() {
-            self.broken.store(true, Ordering::Relaxed);
-        }
+        // Last, so that a reader that finds no parts knows whether the operation has panicked.
         self.any.store(!list.is_empty(), Ordering::Release);
-        result
-    }
-
-    /// Drops the parts that were not folded.
-    pub(crate) fn abandon(&self) {
-        for part in lock(&self.list).drain(..) {
-            if let Err(payload) = catch(|| (part.fold)(false)) {
-                discard(payload);
-            }
-        }
     }
 }

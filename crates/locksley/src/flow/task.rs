@@ -7,7 +7,7 @@
 //! | field | accessed by |
 //! |---|---|
 //! | state | any worker; see `engine` |
-//! | kind, entries, index, node, near | written before the task is added to a list, read by all |
+//! | run, entries, index, node, near | written before the task is added to a list, read by all |
 //! | generation | written by the owner when it adds the task, read by all |
 //! | next | written once by the owner, when it adds the next task; read by all |
 //! | waits | under the frame's lock |
@@ -28,14 +28,11 @@ pub(crate) const CLAIMED: usize = 1;
 pub(crate) const DONE: usize = 2;
 const WATCHED: usize = 4;
 
-/// The function that runs the tasks of one type.
-pub(crate) struct Kind {
-    /// Runs the task, or, if the context is `stopped`, only drops its contents.
-    pub(crate) run: unsafe fn(NonNull<Task>, &Context<'_>),
-}
+/// Runs a task of one type, or, if the context is `stopped`, only drops its contents.
+pub(crate) type RunFn = unsafe fn(NonNull<Task>, &Context<'_>);
 
 /// The context that a task runs in.
-pub(crate) struct Context<'a> {
+pub struct Context<'a> {
     pub(crate) list: &'a List,
     pub(crate) root: &'a Root,
     /// None in tests of the engine alone.
@@ -49,20 +46,20 @@ pub(crate) struct Context<'a> {
 }
 
 /// Panic payload of a task that cannot run because an object that it needs is lost.
-pub(crate) struct Bereft;
+pub(crate) struct LostInput;
 
 /// The header of a task's record.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Task {
     state: AtomicUsize,
-    pub(crate) kind: &'static Kind,
+    pub(crate) run: RunFn,
     /// The next task in the order of the program; null until the owner adds it.
     next: AtomicPtr<Task>,
     /// Its accesses, in its record.
     entries: NonNull<[Entry]>,
     pub(crate) index: usize,
-    /// Its number in the flow's picture, if one is drawn.
+    /// Its number in the flow's drawing, if one is made.
     pub(crate) node: usize,
     /// Number of its accesses that are not active yet. Under the lock.
     pub(crate) waits: Cell<u32>,
@@ -78,30 +75,28 @@ const ANYWHERE: u16 = u16::MAX;
 // A task fits into a cache line.
 const _: () = assert!(cfg!(loom) || size_of::<Task>() <= 64);
 
-impl std::fmt::Debug for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kind").finish_non_exhaustive()
-    }
-}
-
 impl Task {
-    pub(crate) fn new(kind: &'static Kind, index: usize, node: usize) -> Task {
+    /// Creates a task with these accesses; `near` is the worker that it preferably runs on.
+    #[inline]
+    pub(crate) fn new(
+        run: RunFn,
+        index: usize,
+        node: usize,
+        entries: NonNull<[Entry]>,
+        near: Option<usize>,
+    ) -> Task {
+        let near = near.and_then(|worker| u16::try_from(worker).ok());
         Task {
             state: AtomicUsize::new(0),
-            kind,
+            run,
             next: AtomicPtr::new(ptr::null_mut()),
-            entries: NonNull::slice_from_raw_parts(NonNull::dangling(), 0),
+            entries,
             index,
             node,
             waits: Cell::new(0),
-            near: ANYWHERE,
+            near: near.unwrap_or(ANYWHERE),
             generation: Cell::new(0),
         }
-    }
-
-    /// Sets the worker that the task preferably runs on. Called before it is added to a list.
-    pub(crate) fn set_near(&mut self, worker: usize) {
-        self.near = u16::try_from(worker).unwrap_or(ANYWHERE);
     }
 
     /// Returns the worker that the task preferably runs on.
@@ -129,11 +124,6 @@ impl Task {
     /// Returns `true` if the task is done. Its writes are visible then.
     pub(crate) fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) & DONE != 0 // [E2]
-    }
-
-    /// Sets the list of accesses. Called before the task is added to a list.
-    pub(crate) fn set_entries(&mut self, entries: NonNull<[Entry]>) {
-        self.entries = entries;
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {

@@ -70,7 +70,7 @@ pub(crate) fn prepare(config: &mut Config) {
         config.tracing = Some(Tracing::new(ENTRIES));
     }
     if outputs.records() && config.recorder.is_none() {
-        config.recorder = Some(Recorder::new());
+        config.recorder = Some(Recorder::default());
     }
 }
 
@@ -151,14 +151,12 @@ impl Pools {
 
     /// The timelines of all pools, each as a process of its own.
     fn trace(&self) -> Trace {
-        let mut whole = Trace::new();
-        for (number, (_, observer)) in self.kept.iter().enumerate() {
-            match number {
-                0 => whole = observer.take_trace(),
-                _ => whole.merge(observer.take_trace()),
-            }
-        }
-        whole
+        let traces = self.kept.iter().map(|(_, one)| one.take_trace());
+        let whole = traces.reduce(|mut all, one| {
+            all.merge(one);
+            all
+        });
+        whole.unwrap_or_else(Trace::new)
     }
 
     /// What all pools ran, one after the other.

@@ -76,7 +76,7 @@ pub struct PoolState {
 impl PoolState {
     pub(crate) fn of(registry: &Registry) -> PoolState {
         let workers = 0..registry.workers();
-        let (blocked, spares_awake) = registry.blocked_and_spares();
+        let (blocked, spares_awake) = registry.counts.get().blocked_and_spares();
         PoolState {
             workers: workers
                 .map(|index| WorkerState::of(registry.worker(index)))
@@ -99,11 +99,11 @@ impl WorkerState {
         let inside = waits || !runs.is_empty();
         let activity = if worker.sleep.is_spare() {
             WorkerActivity::SpareIdle
-        } else if worker.is_asleep() && !inside {
+        } else if worker.sleep.is_asleep() && !inside {
             WorkerActivity::Asleep
         } else if worker.is_blocked() {
             WorkerActivity::Blocked
-        } else if waits || worker.is_asleep() {
+        } else if waits || worker.sleep.is_asleep() {
             // A worker that sleeps inside of a job waits, for example in `block_on`.
             WorkerActivity::Waiting
         } else if inside {

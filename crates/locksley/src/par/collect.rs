@@ -5,7 +5,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 use std::slice;
 
-use crate::par::drive::{End, Mode, drive};
+use crate::par::drive::{End, SplitMode, drive};
 use crate::par::iter::Par;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
@@ -68,13 +68,13 @@ where
         P: Pipe<S::Item, Out = (A, B)>,
     {
         if !P::EXACT {
-            let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
+            let (a, b) = drive(self.source, &self.pipe, &Unzip, SplitMode::OnRequest);
             return (concatenate(a), concatenate(b));
         }
         let len = self.source.len();
         let (mut a, mut b) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        let places = (Place::of(&mut a, len), Place::of(&mut b, len));
-        let written = drive(self.source, &self.pipe, &places, Mode::OnRequest);
+        let places = (OutputBuffer::of(&mut a, len), OutputBuffer::of(&mut b, len));
+        let written = drive(self.source, &self.pipe, &places, SplitMode::OnRequest);
         written.0.hand_over(&mut a, len);
         written.1.hand_over(&mut b, len);
         (a, b)
@@ -89,30 +89,30 @@ where
     P::Out: Send,
 {
     if !P::EXACT {
-        return concatenate(drive(source, pipe, &Append, Mode::OnRequest));
+        return concatenate(drive(source, pipe, &Append, SplitMode::OnRequest));
     }
     let len = source.len();
     let mut items = Vec::with_capacity(len);
-    let place = Place::of(&mut items, len);
-    drive(source, pipe, &place, Mode::OnRequest).hand_over(&mut items, len);
+    let place = OutputBuffer::of(&mut items, len);
+    drive(source, pipe, &place, SplitMode::OnRequest).hand_over(&mut items, len);
     items
 }
 
 /// Memory for `len` items, each of which is written once.
-pub(super) struct Place<T> {
+pub(super) struct OutputBuffer<T> {
     start: *mut T,
     len: usize,
 }
 
 // SAFETY: pieces of a loop write to disjoint parts of the memory, and the items can be sent.
-unsafe impl<T: Send> Sync for Place<T> {}
+unsafe impl<T: Send> Sync for OutputBuffer<T> {}
 
-impl<T> Place<T> {
+impl<T> OutputBuffer<T> {
     /// Returns the memory of the first `len` items of a vector that has room for them. The vector
     /// must outlive the result.
-    pub(super) fn of(items: &mut Vec<T>, len: usize) -> Place<T> {
+    pub(super) fn of(items: &mut Vec<T>, len: usize) -> OutputBuffer<T> {
         assert!(items.capacity() >= len);
-        Place {
+        OutputBuffer {
             start: items.as_mut_ptr(),
             len,
         }
@@ -179,7 +179,7 @@ impl Drop for Counting<'_> {
     }
 }
 
-impl<T> Place<T> {
+impl<T> OutputBuffer<T> {
     /// Returns the memory for the items `from..to`, which follow those of a row, and a counter for
     /// the items that are written to it in order.
     #[inline]
@@ -209,7 +209,7 @@ impl<T> Place<T> {
     }
 }
 
-impl<T: Send> End<T> for Place<T> {
+impl<T: Send> End<T> for OutputBuffer<T> {
     type Acc = Written<T>;
 
     fn start(&self) -> Written<T> {
@@ -246,7 +246,7 @@ impl<T: Send> End<T> for Place<T> {
 }
 
 /// Writes both items of a pair to their positions.
-impl<A: Send, B: Send> End<(A, B)> for (Place<A>, Place<B>) {
+impl<A: Send, B: Send> End<(A, B)> for (OutputBuffer<A>, OutputBuffer<B>) {
     type Acc = (Written<A>, Written<B>);
 
     fn start(&self) -> Self::Acc {
@@ -315,10 +315,10 @@ pub(super) fn concatenate<T>(mut parts: Vec<Vec<T>>) -> Vec<T> {
 }
 
 /// The vectors of the pieces, for two results.
-type Both<A, B> = (Vec<Vec<A>>, Vec<Vec<B>>);
+type VecPairs<A, B> = (Vec<Vec<A>>, Vec<Vec<B>>);
 
 /// Returns the vectors that a piece appends to.
-fn last_of_both<A, B>((a, b): &mut Both<A, B>) -> (&mut Vec<A>, &mut Vec<B>) {
+fn last_of_both<A, B>((a, b): &mut VecPairs<A, B>) -> (&mut Vec<A>, &mut Vec<B>) {
     if a.is_empty() {
         a.push(Vec::new());
         b.push(Vec::new());
@@ -327,7 +327,7 @@ fn last_of_both<A, B>((a, b): &mut Both<A, B>) -> (&mut Vec<A>, &mut Vec<B>) {
     last.expect("both have the same number of vectors, and at least one")
 }
 
-fn append_both<A, B>(mut left: Both<A, B>, mut right: Both<A, B>) -> Both<A, B> {
+fn append_both<A, B>(mut left: VecPairs<A, B>, mut right: VecPairs<A, B>) -> VecPairs<A, B> {
     left.0.append(&mut right.0);
     left.1.append(&mut right.1);
     left
@@ -337,7 +337,7 @@ fn append_both<A, B>(mut left: Both<A, B>, mut right: Both<A, B>) -> Both<A, B> 
 pub(super) struct Partition<F>(pub(super) F);
 
 impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
-    type Acc = Both<T, T>;
+    type Acc = VecPairs<T, T>;
 
     fn start(&self) -> Self::Acc {
         Default::default()
@@ -360,7 +360,7 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
 pub(super) struct Unzip;
 
 impl<A: Send, B: Send> End<(A, B)> for Unzip {
-    type Acc = Both<A, B>;
+    type Acc = VecPairs<A, B>;
 
     fn start(&self) -> Self::Acc {
         Default::default()

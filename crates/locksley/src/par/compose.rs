@@ -57,8 +57,12 @@ impl<A: Split, B: Split> Split for Zip<A, B> {
         (Zip { a, b }, rest)
     }
 
+    /// Follows the side that does not halve its length; the right one if neither does.
     fn middle(&self) -> usize {
-        self.b.middle()
+        match self.b.middle() {
+            half if half == self.len() / 2 => self.a.middle(),
+            middle => middle,
+        }
     }
 
     #[inline]
@@ -98,6 +102,16 @@ impl<A: Split, B: Split<Item = A::Item>> Split for Chain<A, B> {
         let (a, rest_a) = self.a.split_at(first);
         let (b, rest_b) = self.b.split_at(mid - first);
         (Chain::new(a, b), Chain::new(rest_a, rest_b))
+    }
+
+    /// Halves the length while items of both sequences are left, since the cost of one says nothing
+    /// about that of the other.
+    fn middle(&self) -> usize {
+        match (self.a.len(), self.b.len()) {
+            (_, 0) => self.a.middle(),
+            (0, _) => self.b.middle(),
+            (a, b) => a.midpoint(b),
+        }
     }
 
     #[inline]
@@ -185,6 +199,10 @@ impl<S: Split> Split for StepBy<S> {
         (StepBy::new(left, step), StepBy::new(right, step))
     }
 
+    fn middle(&self) -> usize {
+        self.source.middle().div_ceil(self.step)
+    }
+
     #[inline]
     fn block(&mut self, len: usize) -> Self::Iter<'_> {
         let covered = self.covered(len);
@@ -244,3 +262,7 @@ impl<S: Split, F: Fn(Range<usize>) -> usize + Clone> Split for SplitWhere<S, F> 
         (self.rule)(left).saturating_sub(self.first)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/par/compose.rs"]
+mod tests;

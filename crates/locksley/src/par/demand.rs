@@ -57,13 +57,13 @@ impl Worker {
     /// ```
     #[inline]
     pub fn wanted(&self) -> bool {
-        self.demand_in_sight() != Demand::None
+        self.visible_demand() != Demand::None
     }
 
     /// Returns the strongest demand of the other workers; in a large pool, of some of them,
     /// different ones each time.
     #[inline]
-    pub(crate) fn demand_in_sight(&self) -> Demand {
+    pub(crate) fn visible_demand(&self) -> Demand {
         let registry = self.registry();
         if self.is_recorded() {
             // A recording has all splits that are possible, not those of this run.
@@ -81,7 +81,7 @@ impl Worker {
 
     fn look_around(&self) -> Demand {
         let mut demand = Demand::None;
-        for other in self.others_in_sight() {
+        for other in self.visible_others() {
             match other {
                 Demand::Awake => return Demand::Awake,
                 Demand::Asleep => demand = Demand::Asleep,
@@ -92,14 +92,14 @@ impl Worker {
     }
 
     /// Estimates how many workers are out of work, from those in sight.
-    pub(crate) fn idle_in_sight(&self) -> usize {
-        let idle = self.others_in_sight();
+    pub(crate) fn estimate_idle(&self) -> usize {
+        let idle = self.visible_others();
         let idle = idle.filter(|other| *other != Demand::None).count();
         idle * self.registry().workers().div_ceil(SIGHT)
     }
 
     /// Returns what each of the other workers in sight would do with a part of a loop.
-    fn others_in_sight(&self) -> impl Iterator<Item = Demand> {
+    fn visible_others(&self) -> impl Iterator<Item = Demand> {
         let registry = self.registry();
         let count = registry.workers();
         let first = if count > SIGHT {
@@ -125,9 +125,9 @@ impl Worker {
 
     /// Makes the next fork act as if a thief had requested work: it exposes its job and wakes a
     /// sleeper.
-    pub(crate) fn expect_thief(&self) {
-        if !self.deque.is_called() {
-            self.deque.call();
+    pub(crate) fn expose_next_fork(&self) {
+        if !self.deque.is_attention_requested() {
+            self.deque.request_attention();
         }
     }
 }

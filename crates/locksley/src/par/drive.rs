@@ -17,10 +17,10 @@
 //! # The deterministic mode
 //!
 //! The loop is a tree that depends only on its length: it is halved until there are between
-//! [`LEAVES`] and twice as many leaves, or fewer if a leaf would get less than [`SMALLEST_LEAF`]
-//! items. Every leaf is fed into an accumulator of its own, and neighbours are joined along the
-//! tree; a node is forked only if a worker is out of work when it begins. So the result has the
-//! same bits on any number of workers.
+//! [`LEAVES`] and twice as many leaves, or fewer: a node of up to [`MIN_GRAIN`] items is a leaf.
+//! Every leaf is fed into an accumulator of its own, and neighbours are joined along the tree; a
+//! node is forked only if a worker is out of work when it begins. So the result has the same bits
+//! on any number of workers.
 //!
 //! # Depth
 //!
@@ -41,11 +41,11 @@ use crate::sync::{AtomicBool, Ordering};
 const LEAVES: usize = 256;
 
 /// Number of items up to which a node is a leaf, however short the loop is.
-const SMALLEST_LEAF: usize = 8;
+const MIN_GRAIN: usize = 8;
 
 /// How the splits of a loop are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum SplitMode {
     /// When another worker is out of work.
     #[default]
     OnRequest,
@@ -53,10 +53,10 @@ pub(super) enum Mode {
     Deterministic,
 }
 
-impl Mode {
+impl SplitMode {
     /// Returns the mode of a loop made of two: deterministic if one of them is.
-    pub(super) fn or(self, other: Mode) -> Mode {
-        if self == Mode::Deterministic {
+    pub(super) fn or(self, other: SplitMode) -> SplitMode {
+        if self == SplitMode::Deterministic {
             self
         } else {
             other
@@ -90,7 +90,7 @@ pub(super) trait End<T>: Sync {
 /// Runs a loop. On a worker it runs in that worker's pool; elsewhere the calling thread begins on
 /// its own, and hands the rest to the global pool if that is much.
 #[inline]
-pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: Mode) -> E::Acc
+pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: SplitMode) -> E::Acc
 where
     S: Split + Send,
     P: Pipe<S::Item>,
@@ -106,13 +106,13 @@ where
         at: 0,
         to: source.len(),
     };
-    if mode == Mode::Deterministic || is_deterministic(worker) {
-        let leaf = (span.to / LEAVES).max(SMALLEST_LEAF);
+    if mode == SplitMode::Deterministic || is_deterministic(worker) {
+        let grain = (span.to / LEAVES).max(MIN_GRAIN);
         return match worker {
-            None if span.to > leaf => {
-                crate::pool::global().run(|worker| run.node(Some(worker), source, span, leaf))
+            None if span.to > grain => {
+                crate::pool::global().run(|worker| run.node(Some(worker), source, span, grain))
             }
-            worker => run.node(worker, source, span, leaf),
+            worker => run.node(worker, source, span, grain),
         };
     }
     let pace = Pace::new(worker, span.to);
@@ -187,13 +187,13 @@ impl<P, E> Loop<'_, P, E> {
         }
     }
 
-    /// Runs a node of the tree in the deterministic mode.
+    /// Runs a node of the tree in the deterministic mode; one of up to `grain` items is a leaf.
     fn node<S>(
         &self,
         worker: Option<&Worker>,
         mut source: S,
         Span { at, to }: Span,
-        leaf: usize,
+        grain: usize,
     ) -> E::Acc
     where
         S: Split + Send,
@@ -204,7 +204,7 @@ impl<P, E> Loop<'_, P, E> {
         if self.is_over(at) {
             return end.start();
         }
-        if len <= leaf {
+        if len <= grain {
             let (mut acc, mut state) = (end.start(), self.pipe.state());
             let items = self.pipe.run(&mut state, source.block(len));
             end.feed(&mut acc, at, to, items);
@@ -215,15 +215,15 @@ impl<P, E> Loop<'_, P, E> {
         let (left, right) = source.split_at(len / 2);
         let left = |worker: Option<&Worker>| {
             let span = Span { at, to: mid };
-            or_break(&self.broken, || self.node(worker, left, span, leaf))
+            or_break(&self.broken, || self.node(worker, left, span, grain))
         };
         let right = |worker: Option<&Worker>| {
             let span = Span { at: mid, to };
-            or_break(&self.broken, || self.node(worker, right, span, leaf))
+            or_break(&self.broken, || self.node(worker, right, span, grain))
         };
         let (left, right) = match worker {
             Some(worker) if worker.wanted() => {
-                worker.expect_thief();
+                worker.expose_next_fork();
                 worker.join(|worker| left(Some(worker)), |worker| right(Some(worker)))
             }
             worker => (left(worker), right(worker)),
@@ -271,7 +271,7 @@ impl<P, E> Loop<'_, P, E> {
         };
         let mid = at + pace.place(to - at, || rest.middle());
         let (left, right) = rest.split_at(mid - at);
-        worker.expect_thief();
+        worker.expose_next_fork();
         let (left, right) = worker.join(
             |worker| {
                 or_break(&self.broken, || {

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use crate::par::compose::{Chain, Rev, SplitWhere, StepBy, Zip};
 use crate::par::convert::IntoPar;
-use crate::par::drive::{End, Mode, drive};
+use crate::par::drive::{End, SplitMode, drive};
 use crate::par::pipe::{
-    Both, Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
+    Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
+    ZipPipe,
 };
 use crate::par::split::{Split, SplitBack};
 
@@ -28,7 +29,7 @@ use crate::par::split::{Split, SplitBack};
 pub struct Par<S, P = Same> {
     pub(super) source: S,
     pub(super) pipe: P,
-    pub(super) mode: Mode,
+    pub(super) mode: SplitMode,
 }
 
 impl<S> Par<S> {
@@ -36,7 +37,7 @@ impl<S> Par<S> {
         Par {
             source,
             pipe: Same,
-            mode: Mode::OnRequest,
+            mode: SplitMode::OnRequest,
         }
     }
 
@@ -222,13 +223,13 @@ where
     /// squares.par_mut().enumerate().for_each(|(n, square)| *square = n * n);
     /// assert_eq!(squares, [0, 1, 4, 9, 16]);
     /// ```
-    pub fn enumerate(self) -> Par<Zip<Range<usize>, S>, Both<Same, P>>
+    pub fn enumerate(self) -> Par<Zip<Range<usize>, S>, ZipPipe<Same, P>>
     where
         P: OneToOne<S::Item>,
     {
         Par {
             source: Zip::numbered(self.source),
-            pipe: Both::new(Same, self.pipe),
+            pipe: ZipPipe::new(Same, self.pipe),
             mode: self.mode,
         }
     }
@@ -242,7 +243,7 @@ where
     /// let product: i32 = a.par().zip(b.par()).map(|(a, b)| a * b).sum();
     /// assert_eq!(product, 140);
     /// ```
-    pub fn zip<O>(self, other: O) -> Par<Zip<S, O::Source>, Both<P, O::Pipe>>
+    pub fn zip<O>(self, other: O) -> Par<Zip<S, O::Source>, ZipPipe<P, O::Pipe>>
     where
         P: OneToOne<S::Item>,
         O: IntoPar,
@@ -252,7 +253,7 @@ where
         let other = other.into_par();
         Par {
             source: Zip::new(self.source, other.source),
-            pipe: Both::new(self.pipe, other.pipe),
+            pipe: ZipPipe::new(self.pipe, other.pipe),
             mode: self.mode.or(other.mode),
         }
     }
@@ -275,7 +276,7 @@ impl<S: Split, P> Par<S, P> {
     /// ```
     pub fn deterministic(self) -> Par<S, P> {
         Par {
-            mode: Mode::Deterministic,
+            mode: SplitMode::Deterministic,
             ..self
         }
     }
@@ -334,6 +335,11 @@ impl<S: Split> Par<S> {
 
     /// Splits at the position that `rule` returns instead of in the middle: for items whose cost is
     /// known to grow or fall. `rule` is called with the range of positions in the rest.
+    ///
+    /// The rule holds behind [`zip`](Par::zip), [`enumerate`](Par::enumerate), [`rev`](Par::rev)
+    /// and [`step_by`](Par::step_by) too. If both sides of a `zip` have one, that of the right side
+    /// counts. A [`chain`](Par::chain) follows it once only items of one side are left. A
+    /// [deterministic](Par::deterministic) loop ignores it.
     ///
     /// ```
     /// use locksley::prelude::*;

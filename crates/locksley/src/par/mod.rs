@@ -236,10 +236,11 @@ pub use convert::{AsPar, IntoPar, ParSlice};
 pub use iter::Par;
 pub use order::{ParSort, ParVec, merge};
 pub use pipe::{
-    Both, Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
+    Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
+    ZipPipe,
 };
 pub use split::{Split, SplitBack};
 pub use text::{BandBlock, Bands, ParStr};
-pub use tiles::{Tile, TileIter, TileMut, TileMutIter, Tiles, TilesMut, tiles};
+pub use tiles::{TileIter, TileMut, TileMutIter, TileRange, Tiles, TilesMut, tiles};
 pub use until::MapWhile;
 pub use vec::{VecBlock, VecPiece};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::mem;
 
 use crate::par::convert::{IntoPar, ParSlice};
-use crate::par::scan::{self, Kind};
+use crate::par::scan::{self, ScanKind};
 use crate::par::{select, sort};
 
 /// Sorts and prefix sums of slices.
@@ -136,7 +136,7 @@ pub trait ParSort {
     /// # Panics
     ///
     /// If `index` is not below the length.
-    fn par_select_nth_unstable(&mut self, index: usize) -> Parts<'_, Self::Item>
+    fn par_select_nth_unstable(&mut self, index: usize) -> Partitioned<'_, Self::Item>
     where
         Self::Item: Ord + Send + Sync,
     {
@@ -156,7 +156,11 @@ pub trait ParSort {
     /// # Panics
     ///
     /// If `index` is not below the length.
-    fn par_select_nth_unstable_by<F>(&mut self, index: usize, compare: F) -> Parts<'_, Self::Item>
+    fn par_select_nth_unstable_by<F>(
+        &mut self,
+        index: usize,
+        compare: F,
+    ) -> Partitioned<'_, Self::Item>
     where
         Self::Item: Send + Sync,
         F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync;
@@ -212,7 +216,7 @@ pub trait ParSort {
 }
 
 /// The items before an item, the item, and the items after it.
-type Parts<'s, T> = (&'s mut [T], &'s mut T, &'s mut [T]);
+type Partitioned<'s, T> = (&'s mut [T], &'s mut T, &'s mut [T]);
 
 impl<T> ParSort for [T] {
     type Item = T;
@@ -255,7 +259,7 @@ impl<T> ParSort for [T] {
         }
     }
 
-    fn par_select_nth_unstable_by<F>(&mut self, index: usize, compare: F) -> Parts<'_, T>
+    fn par_select_nth_unstable_by<F>(&mut self, index: usize, compare: F) -> Partitioned<'_, T>
     where
         T: Send + Sync,
         F: Fn(&T, &T) -> Ordering + Sync,
@@ -281,7 +285,7 @@ impl<T> ParSort for [T] {
         T: Clone + Send,
         F: Fn(&T, &T) -> T + Sync,
     {
-        scan::scan(Kind::Inclusive, None, self, &op);
+        scan::scan(ScanKind::Inclusive, None, self, &op);
     }
 
     fn par_scan_exclusive<F>(&mut self, init: T, op: F) -> T
@@ -289,7 +293,7 @@ impl<T> ParSort for [T] {
         T: Clone + Send,
         F: Fn(&T, &T) -> T + Sync,
     {
-        let all = scan::scan(Kind::Exclusive, Some(init), self, &op);
+        let all = scan::scan(ScanKind::Exclusive, Some(init), self, &op);
         all.expect("there is something in front of the first item")
     }
 }

@@ -41,7 +41,7 @@ const FIRST: usize = 8;
 const FIRST_PART: usize = 32;
 
 /// Assumed number of workers of a loop that begins outside of a pool.
-const SOME_WORKERS: usize = 8;
+const ASSUMED_WORKERS: usize = 8;
 
 /// Largest factor by which a block is longer than the one before it.
 const GROWTH: u8 = 32;
@@ -89,7 +89,7 @@ impl Pace {
     /// Creates the pace of a new loop. A loop that cannot have helpers is one block.
     #[inline]
     pub(super) fn new(worker: Option<&Worker>, len: usize) -> Pace {
-        let workers = worker.map_or(SOME_WORKERS, Worker::num_workers);
+        let workers = worker.map_or(ASSUMED_WORKERS, Worker::num_workers);
         let alone = workers == 1 && worker.is_some_and(|worker| !worker.is_recorded());
         let now = if alone { 0 } else { ticks() };
         let first = if alone {
@@ -136,7 +136,7 @@ impl Pace {
     /// splits of this piece are already planned.
     pub(super) fn plan_splits(&mut self, worker: &Worker) {
         if self.splits == 0 {
-            let idle = worker.idle_in_sight();
+            let idle = worker.estimate_idle();
             self.splits = idle.checked_ilog2().map_or(1, |log| log + 1);
         }
     }
@@ -167,7 +167,7 @@ impl Pace {
             return false;
         }
         let demand = match worker {
-            Some(worker) => worker.demand_in_sight(),
+            Some(worker) => worker.visible_demand(),
             // The rest would go to the global pool, whose workers may be asleep.
             None => Demand::Asleep,
         };

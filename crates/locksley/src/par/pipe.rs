@@ -276,18 +276,18 @@ where
 
 /// The pipes of the two sides of a [`Par::zip`](crate::par::Par::zip).
 #[derive(Clone, Debug)]
-pub struct Both<P, Q> {
+pub struct ZipPipe<P, Q> {
     left: P,
     right: Q,
 }
 
-impl<P, Q> Both<P, Q> {
+impl<P, Q> ZipPipe<P, Q> {
     pub(super) fn new(left: P, right: Q) -> Self {
-        Both { left, right }
+        ZipPipe { left, right }
     }
 }
 
-impl<A, B, P: OneToOne<A>, Q: OneToOne<B>> Pipe<(A, B)> for Both<P, Q> {
+impl<A, B, P: OneToOne<A>, Q: OneToOne<B>> Pipe<(A, B)> for ZipPipe<P, Q> {
     type Out = (P::Out, Q::Out);
     type State = ();
     const EXACT: bool = true;
@@ -303,7 +303,7 @@ impl<A, B, P: OneToOne<A>, Q: OneToOne<B>> Pipe<(A, B)> for Both<P, Q> {
     }
 }
 
-impl<A, B, P: OneToOne<A>, Q: OneToOne<B>> OneToOne<(A, B)> for Both<P, Q> {
+impl<A, B, P: OneToOne<A>, Q: OneToOne<B>> OneToOne<(A, B)> for ZipPipe<P, Q> {
     #[inline]
     fn one(&self, (a, b): (A, B)) -> Self::Out {
         (self.left.one(a), self.right.one(b))

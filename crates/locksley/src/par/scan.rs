@@ -48,7 +48,7 @@ const TILES: usize = 8;
 
 /// The kind of a scan: what replaces an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ScanKind {
     /// The combination of all items up to and including it.
     Inclusive,
     /// The combination of all items before it. The scan has an initial value.
@@ -56,7 +56,7 @@ pub(super) enum Kind {
 }
 
 /// Scans from `before` on. Returns the combination of `before` and all items.
-pub(super) fn scan<T, F>(kind: Kind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
+pub(super) fn scan<T, F>(kind: ScanKind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
 where
     T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
@@ -85,13 +85,13 @@ where
 
 /// Scans on this worker.
 #[inline]
-fn pass<T, F>(kind: Kind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
+fn pass<T, F>(kind: ScanKind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
 where
     T: Clone,
     F: Fn(&T, &T) -> T,
 {
     match (kind, before) {
-        (Kind::Exclusive, Some(mut before)) => {
+        (ScanKind::Exclusive, Some(mut before)) => {
             for item in items {
                 let next = op(&before, item);
                 *item = mem::replace(&mut before, next);
@@ -129,7 +129,7 @@ where
 #[inline(never)]
 fn share<T, F>(
     worker: &Worker,
-    kind: Kind,
+    kind: ScanKind,
     sum: T,
     items: &mut [T],
     pace: &Pace,
@@ -145,15 +145,15 @@ where
         .min(items.len() / (TILES * workers))
         .max(1);
     let count = items.len().div_ceil(tile);
-    let shared = Shared {
+    let shared = ScanState {
         kind,
         op,
         chain: Mutex::new(Chain {
             tiles: items.chunks_mut(tile),
             claimed: 0,
             sum: Some(sum),
-            known: 0,
-            parts: (0..count).map(|_| Part::Open).collect(),
+            next_tile: 0,
+            parts: (0..count).map(|_| TileValue::Open).collect(),
         }),
         broken: AtomicBool::new(false),
     };
@@ -167,8 +167,8 @@ where
 }
 
 /// State that the lanes share.
-struct Shared<'s, T, F> {
-    kind: Kind,
+struct ScanState<'s, T, F> {
+    kind: ScanKind,
     op: &'s F,
     /// The user's operation never runs while this is locked.
     chain: Mutex<Chain<'s, T>>,
@@ -180,16 +180,16 @@ struct Chain<'t, T> {
     /// The tiles that no lane has claimed.
     tiles: ChunksMut<'t, T>,
     claimed: usize,
-    /// The combination of all items before the tile `known`; `None` while a lane has it to extend
-    /// it.
+    /// The combination of all items before the tile `next_tile`; `None` while a lane has it to
+    /// extend it.
     sum: Option<T>,
-    known: usize,
+    next_tile: usize,
     /// The known value of each tile.
-    parts: Vec<Part<T>>,
+    parts: Vec<TileValue<T>>,
 }
 
 /// The known value of a tile.
-enum Part<T> {
+enum TileValue<T> {
     /// None, or none that is still needed.
     Open,
     /// The combination of its items.
@@ -199,22 +199,22 @@ enum Part<T> {
 }
 
 /// A tile that was added up, and its number.
-type Late<'t, T> = (usize, &'t mut [T]);
+type TotalledTile<'t, T> = (usize, &'t mut [T]);
 
 /// What a lane does next.
 enum Step<'t, T> {
     /// Scans a tile from the sum, and extends the sum.
     Scan(&'t mut [T], T),
     /// Adds up a tile.
-    AddUp(Late<'t, T>),
+    AddUp(TotalledTile<'t, T>),
     /// Scans a tile that it has added up before.
     Finish(&'t mut [T], T),
 }
 
 impl<'t, T> Chain<'t, T> {
     fn take_front(&mut self, number: usize) -> Option<T> {
-        match mem::replace(&mut self.parts[number], Part::Open) {
-            Part::Front(front) => Some(front),
+        match mem::replace(&mut self.parts[number], TileValue::Open) {
+            TileValue::Front(front) => Some(front),
             part => {
                 self.parts[number] = part;
                 None
@@ -222,14 +222,14 @@ impl<'t, T> Chain<'t, T> {
         }
     }
 
-    fn next(&mut self, late: &mut VecDeque<Late<'t, T>>) -> Option<Step<'t, T>> {
+    fn next(&mut self, late: &mut VecDeque<TotalledTile<'t, T>>) -> Option<Step<'t, T>> {
         let number = late.front().map(|(number, _)| *number);
         if let Some(front) = number.and_then(|number| self.take_front(number)) {
             return late.pop_front().map(|(_, tile)| Step::Finish(tile, front));
         }
         let (number, tile) = (self.claimed, self.tiles.next()?);
         self.claimed += 1;
-        let sum = self.sum.take_if(|_| self.known == number);
+        let sum = self.sum.take_if(|_| self.next_tile == number);
         Some(match sum {
             Some(sum) => Step::Scan(tile, sum),
             None => Step::AddUp((number, tile)),
@@ -238,26 +238,26 @@ impl<'t, T> Chain<'t, T> {
 
     /// Takes the sum and the total that extends it, if both are known.
     fn next_total(&mut self) -> Option<(T, T)> {
-        let part = self.parts.get_mut(self.known)?;
-        let sum = self.sum.take_if(|_| matches!(part, Part::Total(_)))?;
-        match mem::replace(part, Part::Open) {
-            Part::Total(total) => Some((sum, total)),
+        let part = self.parts.get_mut(self.next_tile)?;
+        let sum = self.sum.take_if(|_| matches!(part, TileValue::Total(_)))?;
+        match mem::replace(part, TileValue::Open) {
+            TileValue::Total(total) => Some((sum, total)),
             _ => None,
         }
     }
 }
 
-impl<'t, T, F> Shared<'t, T, F>
+impl<'t, T, F> ScanState<'t, T, F>
 where
     T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
 {
     /// Runs `count` lanes. Returns the tiles that they have added up and not scanned.
-    fn lanes(&self, worker: &Worker, count: usize) -> Vec<Late<'t, T>> {
+    fn lanes(&self, worker: &Worker, count: usize) -> Vec<TotalledTile<'t, T>> {
         if count == 1 {
             return or_break(&self.broken, || self.lane());
         }
-        worker.expect_thief();
+        worker.expose_next_fork();
         let (mut late, others) = worker.join(
             |worker| self.lanes(worker, count / 2),
             |worker| self.lanes(worker, count - count / 2),
@@ -266,7 +266,7 @@ where
         late
     }
 
-    fn lane(&self) -> Vec<Late<'t, T>> {
+    fn lane(&self) -> Vec<TotalledTile<'t, T>> {
         let mut late = VecDeque::new();
         while !self.broken.load(Ordering::Relaxed) {
             let Some(step) = lock(&self.chain).next(&mut late) else {
@@ -280,13 +280,13 @@ where
                     let sum = pass(self.kind, Some(sum), tile, self.op);
                     let mut chain = lock(&self.chain);
                     chain.sum = sum;
-                    chain.known += 1;
+                    chain.next_tile += 1;
                     drop(chain);
                     self.advance();
                 }
                 Step::AddUp((number, tile)) => {
                     let total = self.total(tile);
-                    lock(&self.chain).parts[number] = Part::Total(total);
+                    lock(&self.chain).parts[number] = TileValue::Total(total);
                     late.push_back((number, tile));
                     self.advance();
                     self.await_front(number);
@@ -299,7 +299,7 @@ where
     /// Waits until the sum before a tile is known, or for about [`WAITS`] microseconds.
     fn await_front(&self, number: usize) {
         for turn in 1..=WAITS {
-            if lock(&self.chain).known > number || self.broken.load(Ordering::Relaxed) {
+            if lock(&self.chain).next_tile > number || self.broken.load(Ordering::Relaxed) {
                 return;
             }
             if turn % 16 == 0 {
@@ -326,10 +326,10 @@ where
             drop(chain);
             let longer = (self.op)(&sum, &total);
             chain = lock(&self.chain);
-            let known = chain.known;
-            chain.parts[known] = Part::Front(sum);
+            let known = chain.next_tile;
+            chain.parts[known] = TileValue::Front(sum);
             chain.sum = Some(longer);
-            chain.known += 1;
+            chain.next_tile += 1;
         }
     }
 }

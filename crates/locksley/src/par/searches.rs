@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::par::clock::ticks;
-use crate::par::drive::{Mode, drive};
+use crate::par::drive::{SplitMode, drive};
 use crate::par::ends::{FindAny, FindFirst, TryForEach};
 use crate::par::iter::Par;
 use crate::par::pace::WARM_UP;
@@ -161,7 +161,7 @@ where
         while left > 0 {
             let len = left.min(done);
             let (round, later) = rest.split_at(len);
-            let found = drive(round, &self.pipe, &FindFirst::new(&f), Mode::OnRequest);
+            let found = drive(round, &self.pipe, &FindFirst::new(&f), SplitMode::OnRequest);
             if found.is_some() {
                 drop((later, state));
                 return found;

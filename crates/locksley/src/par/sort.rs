@@ -76,9 +76,9 @@ where
     sorted.is_some()
 }
 
-/// A slice counts as nearly sorted if, of [`LOOKS`] pairs of neighbours, at most one in `DISORDER`
-/// is out of order.
-const LOOKS: usize = 1024;
+/// A slice counts as nearly sorted if, of [`SAMPLED_PAIRS`] pairs of neighbours, at most one in
+/// `DISORDER` is out of order.
+const SAMPLED_PAIRS: usize = 1024;
 const DISORDER: usize = 16;
 
 /// Moves the items that are out of order to the end, if they are few. Returns the number of items
@@ -91,8 +91,10 @@ where
     F: Fn(&T, &T) -> Ordering,
 {
     let falls = |pair: &[T]| compare(&pair[1], &pair[0]) == Ordering::Less;
-    let looks = items.windows(2).step_by(items.len().div_ceil(LOOKS));
-    if looks.filter(|pair| falls(pair)).count() > LOOKS / DISORDER {
+    let looks = items
+        .windows(2)
+        .step_by(items.len().div_ceil(SAMPLED_PAIRS));
+    if looks.filter(|pair| falls(pair)).count() > SAMPLED_PAIRS / DISORDER {
         return None;
     }
     let mut kept = 1;
@@ -127,7 +129,7 @@ where
     }
     let (left, right) = items.split_at_mut(mid);
     // The pivot is the first item on the right, and stays there.
-    worker.expect_thief();
+    worker.expose_next_fork();
     worker.join(
         |worker| quicksort(worker, left, piece, compare),
         |worker| quicksort(worker, &mut right[1..], piece, compare),
@@ -225,7 +227,7 @@ fn merge_sort<T, F>(
     {
         let (left, right) = items.split_at_mut(mid);
         let (left_buffer, right_buffer) = buffer.split_at_mut(mid);
-        worker.expect_thief();
+        worker.expose_next_fork();
         worker.join(
             |worker| merge_sort(worker, left, left_buffer, goal.other(), piece, compare),
             |worker| merge_sort(worker, right, right_buffer, goal.other(), piece, compare),
@@ -312,7 +314,7 @@ where
         merge(worker, late_left.get(), late_right.get(), late_to, compare);
     };
     if worker.wanted() {
-        worker.expect_thief();
+        worker.expose_next_fork();
         worker.join(first, second);
     } else {
         first(worker);

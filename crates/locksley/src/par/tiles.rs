@@ -11,13 +11,13 @@ use crate::par::split::Split;
 /// A rectangle of an index space: see [`tiles`].
 ///
 /// ```
-/// use locksley::par::{Tile, tiles};
+/// use locksley::par::{TileRange, tiles};
 ///
 /// let first = tiles(3, 5, (2, 4)).find_first(|_| true);
-/// assert_eq!(first, Some(Tile { rows: 0..2, columns: 0..4 }));
+/// assert_eq!(first, Some(TileRange { rows: 0..2, columns: 0..4 }));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct TileRange {
     /// Its rows.
     pub rows: Range<usize>,
     /// Its columns.
@@ -26,17 +26,17 @@ pub struct Tile {
 
 /// The grid of both kinds of tiles. Tiles are numbered row by row.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
+struct TileLayout {
     /// Number of rows and columns of the whole.
     whole: (usize, usize),
     /// Number of rows and columns of a tile.
     tile: (usize, usize),
 }
 
-impl Grid {
-    fn new(whole: (usize, usize), tile: (usize, usize)) -> Grid {
+impl TileLayout {
+    fn new(whole: (usize, usize), tile: (usize, usize)) -> TileLayout {
         assert!(tile.0 > 0 && tile.1 > 0, "a tile has at least one item");
-        Grid { whole, tile }
+        TileLayout { whole, tile }
     }
 
     fn across(&self) -> usize {
@@ -50,12 +50,12 @@ impl Grid {
         tiles.expect("there are at most `usize::MAX` tiles")
     }
 
-    fn get(&self, number: usize) -> Tile {
+    fn get(&self, number: usize) -> TileRange {
         let part = |number: usize, size: usize, whole: usize| {
             let start = number * size;
             start..whole.min(start.saturating_add(size))
         };
-        Tile {
+        TileRange {
             rows: part(number / self.across(), self.tile.0, self.whole.0),
             columns: part(number % self.across(), self.tile.1, self.whole.1),
         }
@@ -78,7 +78,7 @@ impl Grid {
 ///
 /// If a tile would have no rows or no columns, or if there are more than `usize::MAX` tiles.
 pub fn tiles(rows: usize, columns: usize, tile: (usize, usize)) -> Par<Tiles> {
-    let grid = Grid::new((rows, columns), tile);
+    let grid = TileLayout::new((rows, columns), tile);
     Par::new(Tiles {
         grid,
         numbers: 0..grid.tiles(),
@@ -88,12 +88,12 @@ pub fn tiles(rows: usize, columns: usize, tile: (usize, usize)) -> Par<Tiles> {
 /// The tiles of an index space: see [`tiles`].
 #[derive(Clone, Debug)]
 pub struct Tiles {
-    grid: Grid,
+    grid: TileLayout,
     numbers: Range<usize>,
 }
 
 impl Split for Tiles {
-    type Item = Tile;
+    type Item = TileRange;
     type Iter<'a> = TileIter;
 
     #[inline]
@@ -120,15 +120,15 @@ impl Split for Tiles {
 /// A block of [`Tiles`].
 #[derive(Clone, Debug)]
 pub struct TileIter {
-    grid: Grid,
+    grid: TileLayout,
     numbers: Range<usize>,
 }
 
 impl Iterator for TileIter {
-    type Item = Tile;
+    type Item = TileRange;
 
     #[inline]
-    fn next(&mut self) -> Option<Tile> {
+    fn next(&mut self) -> Option<TileRange> {
         self.numbers.next().map(|number| self.grid.get(number))
     }
 
@@ -157,7 +157,7 @@ impl<'s, T> TilesMut<'s, T> {
             items.len() % columns == 0,
             "the slice consists of whole rows"
         );
-        let grid = Grid::new((items.len() / columns, columns), tile);
+        let grid = TileLayout::new((items.len() / columns, columns), tile);
         TilesMut {
             tiles: Tiles {
                 grid,
@@ -232,7 +232,7 @@ impl<'s, T> Iterator for TileMutIter<'s, T> {
 /// A rectangle of a slice that has rows, borrowed mutably: see
 /// [`ParSlice::par_tiles_mut`](crate::par::ParSlice::par_tiles_mut).
 pub struct TileMut<'s, T> {
-    tile: Tile,
+    tile: TileRange,
     /// Number of items in a row of the slice.
     stride: usize,
     /// The first item of the slice.
@@ -254,7 +254,7 @@ impl<T> TileMut<'_, T> {
     /// let mut items = [0; 6];
     /// items.par_tiles_mut(3, (1, 3)).for_each(|tile| assert_eq!(tile.tile().columns, 0..3));
     /// ```
-    pub fn tile(&self) -> &Tile {
+    pub fn tile(&self) -> &TileRange {
         &self.tile
     }
 
@@ -270,7 +270,7 @@ impl<T> TileMut<'_, T> {
     /// assert_eq!(items, [0, 0, 0, 1, 1, 1]);
     /// ```
     pub fn rows_mut(&mut self) -> impl Iterator<Item = (usize, &mut [T])> {
-        let Tile { rows, columns } = self.tile.clone();
+        let TileRange { rows, columns } = self.tile.clone();
         let (start, stride) = (self.start, self.stride);
         rows.map(move |row| {
             // SAFETY: the number of the tile is below that of tiles, so row and columns are in the

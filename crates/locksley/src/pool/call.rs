@@ -7,20 +7,11 @@ use crate::task::broadcast::{BroadcastContext, broadcast_in};
 use crate::task::join::FnContext;
 use crate::task::scope::{Scope, in_place_scope_in, scope_here};
 use crate::task::scope_fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
-use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
+use crate::task::yield_now::Yield;
 
 impl Pool {
     /// Runs `f` in the pool and returns its result. Whatever `f` forks or spawns through the free
     /// functions stays in this pool.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let (count, sum) = pool.install(|| {
-    ///     // Inside, the free functions are this pool's.
-    ///     (locksley::current_num_workers(), locksley::join(|| 1, || 2))
-    /// });
-    /// assert_eq!((count, sum), (2, (1, 2)));
-    /// ```
     pub fn install<F, R>(&self, f: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -121,11 +112,13 @@ impl Pool {
 
     /// [`yield_now`](crate::yield_now), if the calling thread is one of this pool's workers.
     pub fn yield_now(&self) -> Option<Yield> {
-        yield_now_in(&self.registry)
+        let worker = Worker::current_in(&self.registry)?;
+        Some(worker.yield_to(Worker::take_anything))
     }
 
     /// [`yield_local`](crate::yield_local), if the calling thread is one of this pool's workers.
     pub fn yield_local(&self) -> Option<Yield> {
-        yield_local_in(&self.registry)
+        let worker = Worker::current_in(&self.registry)?;
+        Some(worker.yield_to(Worker::take_own))
     }
 }

@@ -33,10 +33,10 @@ pub(crate) struct Pinner {
     /// The CPU of each worker.
     pub(super) cpus: fn(&Pinning, usize) -> Result<Vec<usize>, PinningError>,
     /// Sets the workers' orders of victims, by distance.
-    pub(crate) settle: fn(&Registry),
+    pub(crate) set_orders: fn(&Registry),
 }
 
-/// How a pool is configured. `Builder::new` has the defaults.
+/// How a pool is configured. `Builder::default` has the defaults.
 #[derive(Default)]
 pub(crate) struct Config {
     pub(crate) workers: usize,

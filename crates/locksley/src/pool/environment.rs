@@ -9,7 +9,6 @@ use std::sync::{Once, OnceLock};
 use crate::error::{BuildError, report};
 use crate::strategy::{HAS_STRATEGIES, Strategy};
 
-/// The variable with the default number of workers.
 const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
 
 /// Returns the default number of workers: that of the environment, or the number of CPUs that this
@@ -55,8 +54,11 @@ pub(super) fn strategy() -> Strategy {
 /// any pool ask, too.
 pub(crate) fn is_deterministic() -> bool {
     static SET: OnceLock<bool> = OnceLock::new();
-    let set = || env::var_os("LOCKSLEY_REPRODUCIBLE").filter(|value| !value.is_empty());
-    *SET.get_or_init(|| set().is_some_and(|value| value != "0"))
+    *SET.get_or_init(|| is_on("LOCKSLEY_REPRODUCIBLE"))
+}
+
+fn is_on(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// What is to be written when the program ends.
@@ -75,7 +77,7 @@ impl Outputs {
     pub(crate) fn wanted() -> Outputs {
         let value = |name| env::var_os(name).filter(|value| !value.is_empty());
         Outputs {
-            stats: value("LOCKSLEY_STATS").is_some_and(|value| value != "0"),
+            stats: is_on("LOCKSLEY_STATS"),
             trace: value("LOCKSLEY_TRACE"),
             profile: value("LOCKSLEY_PROFILE"),
             record: value("LOCKSLEY_RECORD"),

@@ -47,13 +47,6 @@ pub(crate) fn global() -> &'static Pool {
 /// This is for a library that is about to be unloaded, whose code must not run in any thread. No
 /// other thread may use the global pool meanwhile: a task that is passed to a pool that has ended
 /// does not run. Called from a task of the global pool, it does not wait.
-///
-/// ```
-/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
-/// locksley::shutdown_global();
-/// // Another one.
-/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
-/// ```
 pub fn shutdown_global() {
     if let Some(pool) = GLOBAL.remove() {
         pool.registry.close();
@@ -87,16 +80,7 @@ impl Pool {
 
     /// Returns a builder with the defaults.
     pub fn builder() -> Builder {
-        Builder::new()
-    }
-
-    pub(crate) fn over(registry: Arc<Registry>) -> Pool {
-        registry.roll.add_user();
-        Pool { registry }
-    }
-
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.registry
+        Builder::default()
     }
 
     /// Returns the number of workers.
@@ -196,10 +180,10 @@ where
     let group = GroupId::of(&latch);
     let mut result = None;
     {
-        let (latch, place) = (&raw const latch, &mut result);
+        let (latch, slot) = (&raw const latch, &mut result);
         let waiter = std::thread::current();
         let run = move |worker: &Worker| {
-            *place = Some(catch(|| record::run(worker, f)));
+            *slot = Some(catch(|| record::run(worker, f)));
             // SAFETY: the waiter goes on, and the latch away, only when it sees the latch set; the
             // closure owns the thread's handle.
             unsafe { Latch::set(latch, || waiter.unpark()) };

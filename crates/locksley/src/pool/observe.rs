@@ -12,7 +12,7 @@ impl Pool {
     /// process has lost processors since, by its affinity mask or the quota of its control group.
     /// The pool looks once a second while it works, unless
     /// [`Builder::processors`](crate::Builder::processors) was called. Workers beyond this number
-    /// sleep for 20 milliseconds before each job.
+    /// sleep for a while before each job.
     #[must_use]
     pub fn active_workers(&self) -> usize {
         self.registry.active()
@@ -32,13 +32,6 @@ impl Pool {
     /// Returns what each worker is doing, what it waits for, and how many jobs are queued, to be
     /// printed when the program seems to hang. The workers go on meanwhile, so the parts need not
     /// be of the same moment.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let state = pool.install(|| pool.state());
-    /// assert_eq!(state.workers.len(), 2);
-    /// println!("{state}");
-    /// ```
     #[must_use]
     pub fn state(&self) -> PoolState {
         PoolState::of(&self.registry)

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use super::Pool;
 use crate::task::affinity::worker_for;
 use crate::task::broadcast::{BroadcastContext, spawn_broadcast_in};
-use crate::task::spawn::{JoinHandle, Way, spawn_detached_in, spawn_in};
+use crate::task::spawn::{JoinHandle, SpawnMode, spawn_detached_in, spawn_in};
 
 impl Pool {
     /// [`spawn`](crate::spawn()) into this pool.
@@ -14,7 +14,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_in(&self.registry, Way::Newest, task)
+        spawn_in(&self.registry, SpawnMode::Newest, task)
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
@@ -23,7 +23,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_in(&self.registry, Way::InOrder, task)
+        spawn_in(&self.registry, SpawnMode::InOrder, task)
     }
 
     /// [`spawn_detached`](crate::spawn_detached) into this pool.
@@ -31,7 +31,7 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_detached_in(&self.registry, Way::Newest, task);
+        spawn_detached_in(&self.registry, SpawnMode::Newest, task);
     }
 
     /// [`spawn_fifo_detached`](crate::spawn_fifo_detached) into this pool.
@@ -39,7 +39,7 @@ impl Pool {
     where
         F: FnOnce() + Send + 'static,
     {
-        spawn_detached_in(&self.registry, Way::InOrder, task);
+        spawn_detached_in(&self.registry, SpawnMode::InOrder, task);
     }
 
     /// [`spawn_near`](crate::spawn_near) into this pool.
@@ -48,7 +48,7 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn_in(&self.registry, Way::Near(worker), task)
+        spawn_in(&self.registry, SpawnMode::Near(worker), task)
     }
 
     /// [`worker_for_key`](crate::worker_for_key) of this pool.

@@ -15,43 +15,40 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, Thread};
 
 use crate::error::BuildError;
 use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock, wait_while};
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// Reports of a pool's threads on whether they could be pinned.
 pub(crate) struct Reports {
-    state: Mutex<Pending>,
-    changed: Condvar,
-}
-
-struct Pending {
-    /// Number of threads that have not reported.
-    missing: usize,
-    error: Option<BuildError>,
+    /// The thread that builds the pool.
+    builder: Thread,
+    /// Number of threads that have not reported, and the first error.
+    state: Mutex<(usize, Option<BuildError>)>,
 }
 
 impl Reports {
+    /// Creates reports for which the calling thread will wait.
     pub(crate) fn new() -> Arc<Reports> {
         Arc::new(Reports {
-            state: Mutex::new(Pending {
-                missing: 0,
-                error: None,
-            }),
-            changed: Condvar::new(),
+            builder: thread::current(),
+            state: Mutex::new((0, None)),
         })
     }
 
     /// Waits until a thread has reported an error, which is returned, or until all threads have
     /// reported.
     pub(crate) fn wait(&self) -> Option<BuildError> {
-        let waits = |state: &Pending| state.error.is_none() && state.missing > 0;
-        wait_while(&self.changed, lock(&self.state), waits)
-            .error
-            .take()
+        loop {
+            if let (0, error) | (_, error @ Some(_)) = &mut *lock(&self.state) {
+                return error.take();
+            }
+            thread::park();
+        }
     }
 }
 
@@ -60,46 +57,35 @@ pub(crate) struct Report(Arc<Reports>);
 
 impl Report {
     pub(crate) fn new(reports: &Arc<Reports>) -> Report {
-        lock(&reports.state).missing += 1;
+        lock(&reports.state).0 += 1;
         Report(reports.clone())
     }
 
     fn send(self, result: Result<(), BuildError>) {
         if let Err(error) = result {
-            lock(&self.0.state).error.get_or_insert(error);
+            lock(&self.0.state).1.get_or_insert(error);
         }
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
-        lock(&self.0.state).missing -= 1;
-        self.0.changed.notify_all();
+        lock(&self.0.state).0 -= 1;
+        self.0.builder.unpark();
     }
 }
 
 /// Counts the threads of a pool that have not left, those to come included.
-pub(crate) struct Roll {
-    count: Mutex<usize>,
+#[derive(Default)]
+pub(crate) struct ThreadCounts {
+    /// Number of threads, and the threads that wait for the last of them to leave.
+    present: Mutex<(usize, Vec<Thread>)>,
     /// Number of users that can add to the pool's tasks or run them: these threads, an adopted one,
     /// the `Pool`.
     users: AtomicUsize,
-    changed: Condvar,
-    /// Workers of other pools that wait for the last to leave.
-    waiters: Mutex<Vec<thread::Thread>>,
 }
 
-impl Roll {
-    pub(crate) fn new() -> Roll {
-        Roll {
-            count: Mutex::new(0),
-            users: AtomicUsize::new(0),
-            changed: Condvar::new(),
-            waiters: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Counts a user of the pool.
+impl ThreadCounts {
     pub(crate) fn add_user(&self) {
         self.users.fetch_add(1, Ordering::Relaxed);
     }
@@ -116,15 +102,15 @@ impl Roll {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        *lock(&self.count) == 0
+        lock(&self.present).0 == 0
     }
 
     /// Returns `true` if all threads have left. If not, the last one to leave unparks the calling
     /// thread.
-    pub(crate) fn is_empty_or_unpark(&self) -> bool {
-        let (count, me) = (lock(&self.count), thread::current());
+    pub(crate) fn is_empty_or_await(&self) -> bool {
+        let (count, waiters) = &mut *lock(&self.present);
         if *count > 0 {
-            let mut waiters = lock(&self.waiters);
+            let me = thread::current();
             if !waiters.iter().any(|waiter| waiter.id() == me.id()) {
                 waiters.push(me);
             }
@@ -133,25 +119,21 @@ impl Roll {
     }
 
     fn enter(&self) {
-        *lock(&self.count) += 1;
+        lock(&self.present).0 += 1;
     }
 
     fn leave(&self) {
-        let mut count = lock(&self.count);
+        let (count, waiters) = &mut *lock(&self.present);
         *count -= 1;
         if *count == 0 {
-            self.changed.notify_all();
-            for waiter in lock(&self.waiters).drain(..) {
-                waiter.unpark();
-            }
+            waiters.drain(..).for_each(|waiter| waiter.unpark());
         }
     }
 
-    /// Blocks until no thread is left.
     pub(crate) fn wait_until_empty(&self) {
-        drop(wait_while(&self.changed, lock(&self.count), |count| {
-            *count > 0
-        }));
+        while !self.is_empty_or_await() {
+            thread::park();
+        }
     }
 }
 
@@ -170,8 +152,8 @@ pub struct ThreadBuilder {
 
 impl ThreadBuilder {
     pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
-        registry.roll.enter();
-        registry.roll.add_user();
+        registry.thread_counts.enter();
+        registry.thread_counts.add_user();
         let handler_pending = registry.config.start.is_some();
         if handler_pending {
             registry.count_task_outside();
@@ -208,7 +190,7 @@ impl ThreadBuilder {
         if let Some(report) = self.report.take() {
             report.send(pinned);
         }
-        registry.worker(index).be(|worker| {
+        registry.worker(index).run_as_current(|worker| {
             let config = &registry.config;
             config.run_handler(config.start.as_ref(), index);
             if std::mem::take(&mut self.handler_pending) {
@@ -216,7 +198,7 @@ impl ThreadBuilder {
             }
             registry.main_loop(worker);
             config.run_handler(config.exit.as_ref(), index);
-            if !registry.closed() {
+            if !registry.is_drained() {
                 // The exit handler has spawned a task, and this may be the last worker.
                 registry.main_loop(worker);
             }
@@ -275,7 +257,7 @@ impl Drop for ThreadBuilder {
             self.registry.start_handler_done();
         }
         self.registry.user_leaves();
-        self.registry.roll.leave();
+        self.registry.thread_counts.leave();
     }
 }
 
@@ -289,15 +271,13 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// The pool that has adopted the calling thread.
 struct Adopter(Arc<Registry>);
 
 impl Drop for Adopter {
     /// The thread ends, and from here on the worker may be gone.
     fn drop(&mut self) {
-        let worker = self.0.worker(0);
-        self.0.adopted_ends(worker);
-        worker.cease();
+        self.0.adopted_ends(self.0.worker(0));
+        Worker::forget_current();
         self.0.user_leaves();
     }
 }
@@ -308,7 +288,7 @@ thread_local! {
 
 /// Makes the calling thread, which is not a worker, the pool's first worker until the thread ends.
 pub(crate) fn adopt(registry: &Arc<Registry>) {
-    registry.roll.add_user();
+    registry.thread_counts.add_user();
     ADOPTER.set(Some(Adopter(registry.clone())));
     registry.worker(0).become_current();
 }

@@ -16,27 +16,22 @@ use crate::scheduler::worker::Worker;
 use crate::task::scope::Scope;
 use crate::task::scope_fifo::ScopeFifo;
 
-macro_rules! unwind_safe {
-    ($($(#[$attribute:meta])* [$($generics:tt)*] $type:ty;)*) => {
-        $(
-            $(#[$attribute])*
-            impl<$($generics)*> UnwindSafe for $type {}
-            $(#[$attribute])*
-            impl<$($generics)*> RefUnwindSafe for $type {}
-        )*
-    };
-}
-
-unwind_safe! {
-    [] Pool;
-    [] Builder;
-    [] ThreadBuilder;
-    [] Worker;
-    #[cfg(all(feature = "stats", not(loom)))]
-    [] Observer;
-    ['scope] Scope<'scope>;
-    ['scope] ScopeFifo<'scope>;
-}
+impl UnwindSafe for Pool {}
+impl RefUnwindSafe for Pool {}
+impl UnwindSafe for Builder {}
+impl RefUnwindSafe for Builder {}
+impl UnwindSafe for ThreadBuilder {}
+impl RefUnwindSafe for ThreadBuilder {}
+impl UnwindSafe for Worker {}
+impl RefUnwindSafe for Worker {}
+impl UnwindSafe for Scope<'_> {}
+impl RefUnwindSafe for Scope<'_> {}
+impl UnwindSafe for ScopeFifo<'_> {}
+impl RefUnwindSafe for ScopeFifo<'_> {}
+#[cfg(all(feature = "stats", not(loom)))]
+impl UnwindSafe for Observer {}
+#[cfg(all(feature = "stats", not(loom)))]
+impl RefUnwindSafe for Observer {}
 
 #[cfg(all(test, not(loom)))]
 #[path = "../../tests/unit/pool/unwind.rs"]

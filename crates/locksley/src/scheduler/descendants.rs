@@ -92,11 +92,8 @@ impl Descendants {
     /// the group may be over, and its address in use by another one.
     pub(super) fn holds(&self, mut number: usize, registry: &Registry) -> bool {
         while let Some(link) = self.links[number] {
-            if !registry
-                .worker(link.worker)
-                .task_stack
-                .unchanged(link.sighting)
-            {
+            let stack = &registry.worker(link.worker).task_stack;
+            if !stack.unchanged(link.sighting) {
                 return false;
             }
             number = link.inside;

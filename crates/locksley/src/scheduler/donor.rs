@@ -4,7 +4,7 @@
 //! The donor is asked before the strategy's queue is borrowed, and the queue is told the decision.
 //! A worker whose donor has panicked gives nothing away.
 
-use locksley_policy::{Donor, Opportunity, Seeker};
+use locksley_policy::{Actor, Donor, Opportunity};
 
 use crate::pool::config::Config;
 use crate::scheduler::own_policy::OwnPolicy;
@@ -49,7 +49,7 @@ impl Worker {
         };
         let me = self.index();
         let opportunity = Opportunity {
-            donor: Seeker { me, memory },
+            donor: Actor { me, memory },
             asked,
         };
         let chosen = self.donor.ask(&self.registry().config, |donor| {

@@ -48,14 +48,47 @@ struct Queue {
     jobs: VecDeque<QueuedJob>,
     /// Number of tasks of each scope, so that a waiter whose scope has none does not search the
     /// queue for the sake of others in its class.
-    scopes: GroupMap<usize>,
+    scopes: ScopeCounts,
     /// Upper bound on the number of ghosts.
     ghosts: usize,
 }
 
+/// Numbers of tasks by scope.
+struct ScopeCounts {
+    /// The scope that was counted last, and its number. It is not in the table, since tasks of a
+    /// scope mostly come and go one after the other.
+    last: (GroupId, usize),
+    others: GroupMap<usize>,
+}
+
+impl ScopeCounts {
+    fn new() -> ScopeCounts {
+        ScopeCounts {
+            last: (GroupId::NONE, 0),
+            others: GroupMap::default(),
+        }
+    }
+
+    fn contains(&self, scope: GroupId) -> bool {
+        self.last.1 > 0 && self.last.0 == scope || self.others.contains_key(&scope)
+    }
+
+    /// Counts a task that is pushed (1) or taken (-1).
+    fn change(&mut self, scope: GroupId, change: isize) {
+        if self.last.0 != scope {
+            let tasks = self.others.remove(&scope).unwrap_or(0);
+            let (before, left) = std::mem::replace(&mut self.last, (scope, tasks));
+            if left > 0 {
+                self.others.insert(before, left);
+            }
+        }
+        self.last.1 = self.last.1.wrapping_add_signed(change);
+    }
+}
+
 impl Queue {
     /// Returns the position of the oldest job of a group.
-    fn place_of(&self, group: GroupId) -> Option<usize> {
+    fn position_of(&self, group: GroupId) -> Option<usize> {
         // SAFETY: what is in the queue has not been executed.
         let is_of_group = |queued: &QueuedJob| unsafe { queued.job.group() } == group;
         self.jobs.iter().position(is_of_group)
@@ -70,7 +103,7 @@ impl Injector {
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                scopes: GroupMap::default(),
+                scopes: ScopeCounts::new(),
                 ghosts: 0,
             }),
         }
@@ -84,18 +117,14 @@ impl Injector {
     }
 
     /// Counts a job that is pushed (1) or taken (-1). Called with the lock held.
-    fn count(&self, scopes: &mut GroupMap<usize>, job: JobRef, change: isize) {
+    fn count(&self, scopes: &mut ScopeCounts, job: JobRef, change: isize) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };
             let Some(scope) = scope.filter(|&scope| scope != GroupId::NONE) else {
                 return;
             };
-            let tasks = scopes.entry(scope).or_default();
-            *tasks = tasks.wrapping_add_signed(change);
-            if *tasks == 0 {
-                scopes.remove(&scope);
-            }
+            scopes.change(scope, change);
             &self.scoped[class_of(scope)]
         } else {
             &self.forked
@@ -127,7 +156,7 @@ impl Injector {
 
     /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        self.take(|queue| queue.place_of(group))
+        self.take(|queue| queue.position_of(group))
     }
 
     /// Takes the forked job that the group is, if it is here.
@@ -142,32 +171,35 @@ impl Injector {
             return None;
         }
         self.take(|queue| {
-            let has_some = queue.scopes.contains_key(&scope);
-            has_some.then(|| queue.place_of(scope)).flatten()
+            let has_some = queue.scopes.contains(scope);
+            has_some.then(|| queue.position_of(scope)).flatten()
         })
     }
 
-    fn take(&self, place: impl Fn(&Queue) -> Option<usize>) -> Option<QueuedJob> {
+    fn take(&self, find: impl Fn(&Queue) -> Option<usize>) -> Option<QueuedJob> {
         if self.is_empty() {
             return None;
         }
         let mut queue = lock(&self.queue);
-        let place = place(&queue)?;
-        let taken = queue.jobs.remove(place)?;
+        let position = find(&queue)?;
+        let taken = match position {
+            0 => queue.jobs.pop_front()?,
+            _ => queue.jobs.remove(position)?,
+        };
         self.count(&mut queue.scopes, taken.job, -1);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
         Some(taken)
     }
 
-    /// Called when a task whose entry may be here was run in place. Frees its ghost if that is at
-    /// an end of the queue, and all ghosts if there are many. Returns how many of the freed jobs
-    /// had been dealt.
-    pub(crate) fn left_ghost(&self) -> usize {
+    /// Called when up to `left` tasks whose entries may be here were run in place. Frees the ghosts
+    /// at the ends of the queue, and all ghosts if there are many. Returns how many of the freed
+    /// jobs had been dealt.
+    pub(crate) fn left_ghosts(&self, left: usize) -> usize {
         if self.is_empty() {
             return 0;
         }
         let mut queue = lock(&self.queue);
-        queue.ghosts += 1;
+        queue.ghosts += left;
         let Queue {
             jobs,
             scopes,
@@ -181,5 +213,10 @@ impl Injector {
         trim(jobs, ghosts, |queued| queued.job, freed);
         self.len.store(jobs.len(), Ordering::Relaxed);
         dealt
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn ghosts(&self) -> usize {
+        lock(&self.queue).ghosts
     }
 }

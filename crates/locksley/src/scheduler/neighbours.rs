@@ -8,7 +8,7 @@
 use locksley_policy::{Order, Victims};
 
 use crate::error::BuildError;
-use crate::machine::pinning::{here, pin_to};
+use crate::machine::pinning::{current_cpu, pin_to};
 use crate::machine::topology::{Topology, topology, topology_at_hand};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
@@ -22,7 +22,7 @@ fn theta(registry: &Registry) -> Option<f64> {
 }
 
 /// Sets the orders of pinned workers. Called before their threads start.
-pub(crate) fn settle(registry: &Registry) {
+pub(crate) fn set_pinned_orders(registry: &Registry) {
     let pinned_cpus = &registry.config.pinned_cpus;
     let Some(theta) = theta(registry).filter(|_| !pinned_cpus.is_empty()) else {
         return;
@@ -81,29 +81,27 @@ pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
     let Some((topology, theta)) = roaming(registry) else {
         return;
     };
-    let pinned_cpus = (0..registry.size()).map(|index| registry.worker(index).home());
-    worker
-        .selector
-        .set_order(roaming_order(topology, pinned_cpus, worker.index(), theta));
+    let last_cpus = (0..registry.size()).map(|index| registry.worker(index).last_cpu());
+    let order = roaming_order(topology, last_cpus, worker.index(), theta);
+    worker.selector.set_order(order);
 }
 
 /// Returns the order of the worker with this index, if the workers were last seen on these CPUs.
 fn roaming_order(
     topology: &Topology,
-    pinned_cpus: impl Iterator<Item = Option<usize>>,
+    last_cpus: impl Iterator<Item = Option<usize>>,
     index: usize,
     theta: f64,
 ) -> Order {
-    let regions: Vec<Vec<u32>> = pinned_cpus
-        .map(|home| home.map_or_else(Vec::new, |cpu| topology.region(cpu)))
-        .collect();
+    let region = |cpu: Option<usize>| cpu.map_or_else(Vec::new, |cpu| topology.region(cpu));
+    let regions: Vec<Vec<u32>> = last_cpus.map(region).collect();
     Order::nearest(index, &regions, theta)
 }
 
 /// Notes the CPU of a worker that has just woken up.
 pub(crate) fn look_where(registry: &Registry, worker: &Worker) {
     if roaming(registry).is_some() {
-        worker.note_home(here());
+        worker.note_cpu(current_cpu());
     }
 }
 

@@ -47,6 +47,12 @@ pub(crate) struct TaskStack {
     runners: [AtomicUsize; LEVELS],
 }
 
+/// Changes a word that only the caller writes.
+fn add(word: &AtomicUsize, change: isize) {
+    let before = word.load(Ordering::Relaxed);
+    word.store(before.wrapping_add_signed(change), Ordering::Relaxed);
+}
+
 /// A version at which a worker was seen inside a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting(u64);
@@ -72,11 +78,10 @@ impl TaskStack {
 
     fn enter(&self, entry: usize) {
         self.write(|| {
-            let depth = self.depth.load(Ordering::Relaxed);
-            if let Some(place) = self.entries.get(depth) {
-                place.store(entry, Ordering::Relaxed);
+            if let Some(level) = self.entries.get(self.depth()) {
+                level.store(entry, Ordering::Relaxed);
             }
-            self.depth.store(depth + 1, Ordering::Relaxed);
+            add(&self.depth, 1);
         });
     }
 
@@ -101,30 +106,20 @@ impl TaskStack {
         }
     }
 
-    /// Removes the innermost entry.
     pub(crate) fn leave(&self) {
-        self.write(|| {
-            let depth = self.depth.load(Ordering::Relaxed);
-            self.depth.store(depth - 1, Ordering::Relaxed);
-        });
+        self.write(|| add(&self.depth, -1));
     }
 
     /// Notes that the owner is about to execute a foreign job, which is unrelated to those below
     /// it. Jobs in the queue then need not descend from every root, so no waiter may help through
     /// this worker until the foreign job is done.
     pub(crate) fn enter_foreign(&self) {
-        self.write(|| {
-            let foreign = self.foreign.load(Ordering::Relaxed);
-            self.foreign.store(foreign + 1, Ordering::Relaxed);
-        });
+        self.write(|| add(&self.foreign, 1));
     }
 
     /// Notes that the owner is done with the innermost foreign job.
     pub(crate) fn leave_foreign(&self) {
-        self.write(|| {
-            let foreign = self.foreign.load(Ordering::Relaxed);
-            self.foreign.store(foreign - 1, Ordering::Relaxed);
-        });
+        self.write(|| add(&self.foreign, -1));
     }
 
     /// A number that changes whenever the owner begins or ends a job or a wait. For other workers.

@@ -14,7 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use locksley_policy::{Balancer, Memory, Order, Random, Seeker, Source, Victims, View, other};
+use locksley_policy::{Actor, Balancer, Memory, Order, Random, Source, Victims, View, other};
 use locksley_queue::Steal;
 use locksley_strategy::outcome;
 use locksley_trace::Arrow;
@@ -26,7 +26,7 @@ use crate::scheduler::own_policy::OwnPolicy;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task::job::JobRef;
+use crate::task::job::{Job, JobRef};
 
 /// State with which a worker chooses its victims.
 pub(crate) struct VictimSelector {
@@ -46,9 +46,7 @@ pub(crate) struct VictimSelector {
 
 /// How a search begins.
 enum First {
-    /// With the order that is set.
     InOrder,
-    /// With this victim.
     With(usize),
     /// The search is skipped.
     Skip,
@@ -91,7 +89,7 @@ impl VictimSelector {
     }
 
     /// Notes a steal from the owner. For thieves.
-    fn robbed_by(&self, thief: usize) {
+    fn note_thief(&self, thief: usize) {
         self.last_thief.store(thief + 1, Ordering::Relaxed);
     }
 }
@@ -192,12 +190,11 @@ impl Worker {
         result
     }
 
-    /// Asks the policy which victim to try first.
     #[cold]
     fn ask_guide(&self) -> First {
         let (me, memory) = (self.index(), self.selector.memory());
         let chosen = self.selector.guide.ask(&self.registry().config, |guide| {
-            self.with_sight(|sight, random| guide.choose(Seeker { me, memory }, sight, random))
+            self.with_sight(|sight, random| guide.choose(Actor { me, memory }, sight, random))
         });
         match chosen {
             Some(Some(victim)) => First::With(victim),
@@ -219,7 +216,10 @@ impl Worker {
             asked => self.steal_forks(victim).unwrap_or_else(|| {
                 let stolen = match asked {
                     // The strategy has already decided about its own queue.
-                    Some(_) => self.steal_forked_from(victim),
+                    Some(_) => {
+                        let forked = self.steal_public(self.registry().worker(victim));
+                        self.counted(victim, forked)
+                    }
                     None => self.steal_from(victim),
                 };
                 stolen.map(|job| QueuedJob { job, owner: victim })
@@ -249,7 +249,7 @@ impl Worker {
         let asked = unsafe { self.local_queue() }.and_then(|queue| queue.asked_to_share());
         // A spare that is being started is called anyway.
         if let Some(asked) = asked.and_then(|asked| self.registry().try_worker(asked)) {
-            asked.deque.call();
+            asked.deque.request_attention();
         }
     }
 
@@ -384,11 +384,6 @@ impl Worker {
         self.counted(victim, self.steal_one(self.registry().worker(victim)))
     }
 
-    /// Tries to steal from the deque of `victim` alone, and counts the attempt.
-    fn steal_forked_from(&self, victim: usize) -> Steal<JobRef> {
-        self.counted(victim, self.steal_public(self.registry().worker(victim)))
-    }
-
     fn counted(&self, victim: usize, answer: Steal<JobRef>) -> Steal<JobRef> {
         let ghost = matches!(&answer, Steal::Success(job) if is_ghost(*job));
         self.count_attempt(victim, &answer, ghost);
@@ -410,8 +405,8 @@ impl Worker {
         }
         self.trace_move(Arrow::Steal, victim);
         if self.selector.tells {
-            let robbed = self.registry().worker(victim);
-            robbed.selector.robbed_by(self.index());
+            let victim = self.registry().worker(victim);
+            victim.selector.note_thief(self.index());
         }
         // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {

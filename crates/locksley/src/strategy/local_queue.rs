@@ -12,10 +12,10 @@ use locksley_queue::{Owner, abp, chase_lev};
 #[cfg(all(feature = "stats", not(loom)))]
 pub(crate) use locksley_strategy::TransferCounts;
 use locksley_strategy::{
-    BOUNDED, Closed, DealingQueue, DedicatedQueue, DonorKind, HalfQueue, LONGEST_PAUSE, Matrix,
-    Peers, SharingQueue,
+    Closed, DealingQueue, DedicatedQueue, DonorKind, HalfQueue, LONGEST_PAUSE, Matrix, Peers,
+    QUEUE_CAPACITY, SharingQueue,
 };
-pub(crate) use locksley_strategy::{HANDFUL, LocalQueue, StealHandle};
+pub(crate) use locksley_strategy::{LocalQueue, MAX_BATCH, StealHandle};
 
 use crate::pool::config::Config;
 use crate::scheduler::wait::LOOK_RARELY;
@@ -24,32 +24,6 @@ use crate::task::job::JobRef;
 
 // Dealing relies on no waiter pausing for longer.
 const _: () = assert!(LOOK_RARELY.as_millis() <= LONGEST_PAUSE.as_millis());
-
-/// How many of its private jobs a worker makes public on request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exposure {
-    /// The oldest, as in the thesis's semi-private deques.
-    One,
-    /// The older half, rounded up: the next thieves need not ask.
-    Half,
-}
-
-impl Exposure {
-    pub(crate) fn of(strategy: Strategy) -> Exposure {
-        match strategy {
-            Strategy::SemiPrivate => Exposure::One,
-            _ => Exposure::Half,
-        }
-    }
-
-    /// Returns how many of `private` jobs to make public.
-    pub(crate) fn amount(self, private: usize) -> usize {
-        match self {
-            Exposure::One => 1,
-            Exposure::Half => private.div_ceil(2),
-        }
-    }
-}
 
 /// Returns what the workers of a pool share, which the first worker creates.
 fn shared<T: Send + Sync + 'static>(config: &Config, new: impl FnOnce() -> T) -> Arc<T> {
@@ -69,8 +43,8 @@ fn sharing_queue(
         (Some(_), false) => DonorKind::Own,
         (Some(_), true) => DonorKind::OwnEager,
     };
-    let places = (config.workers + config.spares()).min(MAX_WORKERS);
-    let peers = shared(config, || Peers::new(places));
+    let slots = (config.workers + config.spares()).min(MAX_WORKERS);
+    let peers = shared(config, || Peers::new(slots));
     SharingQueue::new(index, peers, policy, donor, config.seed)
 }
 
@@ -118,7 +92,7 @@ pub(crate) fn local_queue_for(index: usize, config: &Config, is_eager: bool) -> 
             let stealer = queue.as_dealing();
             Some((Box::new(queue), Box::new(stealer)))
         }
-        Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
+        Strategy::Abp => both(abp::Deque::with_capacity(QUEUE_CAPACITY)),
     }
 }
 

@@ -6,11 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, DealMode, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf,
-    Target, TextForm, Theta, Victims, When, Writer,
+    Amount, DealMode, DealRule, Dealing, Flexible, Heuristic, ParseError, Reader, Sharing,
+    StealHalf, Target, TextForm, Theta, Victims, When, Writer,
 };
 
-/// A way of scheduling: a kind of work queue and the policies that go with it.
+/// A way of scheduling: a kind of work queue and the policies that go with it. The
+/// [guide](crate::guide::strategies) says which suits which program.
 ///
 /// | text | queue | policies |
 /// |---|---|---|
@@ -21,19 +22,7 @@ use locksley_policy::{
 /// | `flexible:VICTIMS` | the pool's split deque | which victim to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | the pool's split deque for forks, Chase and Lev's deque of aged entries, which can be offered, for spawned jobs | when to give work away, how often not, to which worker: [`Sharing`] |
-/// | `dealing:ORACLE,batch=N,mode=MODE` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to which worker to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
-///
-/// ```
-/// use locksley::policy::Victims;
-/// use locksley::Strategy;
-///
-/// let strategy: Strategy = "chase-lev".parse().unwrap();
-/// assert_eq!(strategy.to_string(), "chase-lev");
-/// assert!("chase-leave".parse::<Strategy>().unwrap_err().to_string().contains("chase-lev"));
-/// let strategy: Strategy = "flexible:sticky,theta_r=0.25".parse().unwrap();
-/// assert_eq!(strategy.to_string(), "flexible:sticky,theta_r=0.25");
-/// assert_eq!("flexible:sticky".parse(), Ok(Strategy::flexible(Victims::STICKY)));
-/// ```
+/// | `dealing:RULE,batch=N,mode=MODE` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to which worker to deal, how long to collect from one: [`DealRule`], [`Dealing`] |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -62,7 +51,7 @@ pub enum Strategy {
     /// queue is bounded.
     Sharing(Sharing),
     /// Work dealing on the producer-consumer buffers of Hendler and Shavit: the worker that spawns
-    /// a task deals it to the worker that an oracle chooses, and forks are dealt on request. For
+    /// a task deals it to the worker that an rule chooses, and forks are dealt on request. For
     /// tasks that prefer certain workers ([`spawn_near`](crate::spawn_near) with
     /// `dealing:locality`), and for many tasks that are alike. Dealing and collecting take no
     /// compare-and-swap.
@@ -110,7 +99,7 @@ impl Strategy {
             Strategy::steal_half(When::Empty, Amount::Difference),
         ),
         ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
-        ("dealing", Strategy::dealing(Oracle::Simple)),
+        ("dealing", Strategy::dealing(DealRule::Simple)),
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
@@ -133,10 +122,10 @@ impl Strategy {
         })
     }
 
-    /// [`Strategy::Dealing`] with this oracle.
-    pub const fn dealing(oracle: Oracle) -> Strategy {
+    /// [`Strategy::Dealing`] with this rule.
+    pub const fn dealing(rule: DealRule) -> Strategy {
         Strategy::Dealing(Dealing {
-            oracle,
+            rule,
             batch: Dealing::BATCH,
             mode: DealMode::Hybrid,
         })
@@ -241,15 +230,6 @@ pub enum Waiting {
 }
 
 /// How a worker that finds nothing goes to sleep.
-///
-/// ```
-/// use locksley::{Idle, Pool};
-///
-/// // Workers that look around for long before they sleep: for work that comes in bursts.
-/// let eager = Idle { spins: 10_000, ..Idle::default() };
-/// let pool = Pool::builder().workers(2).idle(eager).build().unwrap();
-/// assert_eq!(pool.install(|| 6 * 7), 42);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idle {
     /// Number of searches through all victims with a short pause after each.

@@ -17,12 +17,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use locksley_queue::barrier;
 
-use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
 use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
-use crate::task::spawn::{JoinHandle, Way, spawn_in, with_current_registry};
+use crate::task::spawn::{JoinHandle, SpawnMode, spawn_in, with_current_registry};
 
 /// [`spawn`](crate::spawn()) of a task that prefers the worker with this index.
 ///
@@ -36,7 +34,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_in(registry, Way::Near(worker), task))
+    with_current_registry(|registry| spawn_in(registry, SpawnMode::Near(worker), task))
 }
 
 /// Maps a key to the index of a worker in the calling thread's pool, or in the global pool if the
@@ -52,14 +50,6 @@ pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     // Scales the hash down to the number of workers.
     let scaled = u128::from(hasher.finish()) * workers as u128;
     (scaled >> u64::BITS) as usize
-}
-
-/// Pushes a spawned job that prefers the worker `near`.
-pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
-    match Worker::current_in(registry) {
-        Some(worker) => worker.push_near(near, job),
-        None => registry.inject(QueuedJob { job, owner: 0 }),
-    }
 }
 
 impl Worker {
@@ -87,10 +77,7 @@ impl Worker {
                     self.notify_push();
                 }
             }
-            Err(job) => self.registry().inject(QueuedJob {
-                job,
-                owner: self.index(),
-            }),
+            Err(job) => self.registry().inject(self.queued(job)),
         }
     }
 }

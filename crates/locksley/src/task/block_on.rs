@@ -10,39 +10,39 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering};
 
 /// A waker that unparks a thread.
-pub(crate) struct Bell {
+pub(crate) struct ThreadWaker {
     thread: Thread,
-    rung: AtomicBool,
+    woken: AtomicBool,
 }
 
-impl Bell {
+impl ThreadWaker {
     /// Creates a waker for the calling thread.
-    pub(crate) fn new() -> Arc<Bell> {
-        Arc::new(Bell {
+    pub(crate) fn new() -> Arc<ThreadWaker> {
+        Arc::new(ThreadWaker {
             thread: thread::current(),
-            rung: AtomicBool::new(false),
+            woken: AtomicBool::new(false),
         })
     }
 
-    /// Returns `true` if it was rung since the last [`rung`](Bell::rung), without resetting it.
-    fn is_rung(&self) -> bool {
-        self.rung.load(Ordering::Relaxed)
+    /// Returns `true` if it was woken since the last [`take_woken`](ThreadWaker::take_woken).
+    fn is_woken(&self) -> bool {
+        self.woken.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if it was rung since the last call, and resets it.
-    fn rung(&self) -> bool {
-        self.is_rung() && self.rung.swap(false, Ordering::Acquire)
+    /// [`is_woken`](ThreadWaker::is_woken), which it resets.
+    fn take_woken(&self) -> bool {
+        self.is_woken() && self.woken.swap(false, Ordering::Acquire)
     }
 }
 
-impl Wake for Bell {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
         // Release: what happened before the call is seen by the next poll.
-        self.rung.store(true, Ordering::Release);
+        self.woken.store(true, Ordering::Release);
         self.thread.unpark();
     }
 }
@@ -53,33 +53,25 @@ impl Wake for Bell {
 /// its place, and no task runs on top of it, except the worker's share of a
 /// [`broadcast`](crate::broadcast). In a pool without [spares](crate::Builder::spares) the worker
 /// takes any work meanwhile, unless the pool waits with [`Waiting::Own`](crate::Waiting::Own).
-///
-/// ```
-/// let sum = locksley::block_on(async {
-///     let (a, b) = (locksley::spawn(|| 2), locksley::spawn(|| 3));
-///     a.await + b.await
-/// });
-/// assert_eq!(sum, 5);
-/// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let bell = Bell::new();
-    let waker = Waker::from(bell.clone());
+    let thread_waker = ThreadWaker::new();
+    let waker = Waker::from(thread_waker.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if bell.rung() {
+        if thread_waker.take_woken() {
             continue;
         }
         match Worker::current() {
             Some(worker) => {
-                worker.wait_until(|| bell.is_rung(), || bell.is_rung());
-                bell.rung();
+                worker.wait_until(&|| thread_waker.is_woken(), &|| thread_waker.is_woken());
+                thread_waker.take_woken();
             }
             None => {
-                while !bell.rung() {
+                while !thread_waker.take_woken() {
                     thread::park();
                 }
             }

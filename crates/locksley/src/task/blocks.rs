@@ -16,7 +16,7 @@
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
@@ -29,7 +29,6 @@ const CHUNK: usize = 16 << 10;
 /// Maximum number of a depot's chunks for each size.
 const MOST_CHUNKS: usize = 384;
 
-/// The alignment of blocks.
 const ALIGN: usize = 16;
 
 /// Set if workers keep lists of free blocks. Lists hide uses of freed memory, so builds that look
@@ -51,18 +50,17 @@ struct Lists {
 }
 
 /// A list of free blocks of one size, all from chunks or all from the allocator.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct List {
-    first: Cell<*mut Free>,
+    first: Cell<Option<NonNull<Free>>>,
     len: Cell<usize>,
 }
 
 // SAFETY: the blocks are free, and belong to the list.
 unsafe impl Send for List {}
 
-/// A free block.
 struct Free {
-    next: *mut Free,
+    next: Option<NonNull<Free>>,
 }
 
 /// The origin of a block. It is in the last word of every block, and written once.
@@ -80,10 +78,10 @@ pub(crate) struct Depot {
 }
 
 /// Chunks and full lists for one size of blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Stock {
-    /// Number of available lists, full ones and new chunks. Read without the lock.
-    available: AtomicUsize,
+    /// Number of lists that workers have: of chunks, less the full ones. Read without the lock.
+    given: AtomicUsize,
     lists: Mutex<StockLists>,
 }
 
@@ -96,28 +94,10 @@ struct StockLists {
 // SAFETY: the chunks belong to the stock.
 unsafe impl Send for StockLists {}
 
-impl Default for Stock {
-    fn default() -> Stock {
-        Stock {
-            available: AtomicUsize::new(MOST_CHUNKS),
-            lists: Mutex::default(),
-        }
-    }
-}
-
-impl Default for List {
-    fn default() -> List {
-        List {
-            first: Cell::new(ptr::null_mut()),
-            len: Cell::new(0),
-        }
-    }
-}
-
 impl List {
     #[inline]
     fn take(&self) -> Option<NonNull<Free>> {
-        let block = NonNull::new(self.first.get())?;
+        let block = self.first.get()?;
         // SAFETY: a block in the list is free, and was written by `give`.
         self.first.set(unsafe { block.as_ref() }.next);
         self.len.set(self.len.get() - 1);
@@ -129,7 +109,7 @@ impl List {
     /// The block is free, of the list's size, and comes from where the others do.
     #[inline]
     unsafe fn give(&self, block: NonNull<Free>) {
-        let next = self.first.replace(block.as_ptr());
+        let next = self.first.replace(Some(block));
         // SAFETY: the block is free, and large enough.
         unsafe { block.write(Free { next }) };
         self.len.set(self.len.get() + 1);
@@ -182,7 +162,7 @@ impl Lists {
 impl Stock {
     #[inline]
     fn is_exhausted(&self) -> bool {
-        self.available.load(Ordering::Relaxed) == 0
+        self.given.load(Ordering::Relaxed) == MOST_CHUNKS
     }
 
     /// Fills an empty list with blocks of size `SIZES[number]`, if there are any.
@@ -193,7 +173,7 @@ impl Stock {
             None if stock.chunks.len() < MOST_CHUNKS => stock.chunks.push(cut(number, list)),
             None => return,
         }
-        self.available.fetch_sub(1, Ordering::Relaxed);
+        self.given.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Empties a full list.
@@ -201,7 +181,7 @@ impl Stock {
         let full = List::default();
         full.swap(list);
         lock(&self.lists).full.push(full);
-        self.available.fetch_add(1, Ordering::Relaxed);
+        self.given.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

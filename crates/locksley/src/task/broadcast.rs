@@ -22,12 +22,6 @@ use crate::task::scope::in_place_scope_in;
 use crate::task::spawn::{count_task, with_current_registry};
 
 /// The argument of the closure of a [`broadcast`].
-///
-/// ```
-/// let seen = locksley::broadcast(|context| (context.index(), context.num_workers()));
-/// let n = locksley::current_num_workers();
-/// assert_eq!(seen, (0..n).map(|index| (index, n)).collect::<Vec<_>>());
-/// ```
 pub struct BroadcastContext<'a> {
     worker: &'a Worker,
 }
@@ -49,15 +43,6 @@ impl<'a> BroadcastContext<'a> {
     }
 
     /// The worker that the closure runs on.
-    ///
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    /// let sums = pool.broadcast(|context| {
-    ///     let (a, b) = context.worker().join(|_| 1, |_| 2);
-    ///     a + b
-    /// });
-    /// assert_eq!(sums, [3, 3]);
-    /// ```
     pub fn worker(&self) -> &'a Worker {
         self.worker
     }
@@ -122,12 +107,8 @@ where
             *lock(slot) = Some(result);
         });
     });
+    let results = results.iter().map(|slot| lock(slot).take());
     results
-        .into_iter()
-        .map(|slot| {
-            slot.into_inner()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        })
         .map(|result| result.expect("each worker has run it, and none panicked"))
         .collect()
 }

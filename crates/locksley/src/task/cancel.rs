@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::sync::{AtomicBool, Ordering};
 use crate::task::scope::Scope;
 
+#[derive(Default)]
 struct Node {
     cancelled: AtomicBool,
     parent: Option<Arc<Node>>,
@@ -37,7 +38,7 @@ impl Drop for Node {
 /// cancelled with its parent, but not the other way round.
 ///
 /// Cancellation is cooperative: a task has to check the token now and then.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct CancelToken {
     node: Arc<Node>,
 }
@@ -45,22 +46,19 @@ pub struct CancelToken {
 impl CancelToken {
     /// Creates a token that is not cancelled.
     pub fn new() -> CancelToken {
-        CancelToken::with_parent(None)
-    }
-
-    fn with_parent(parent: Option<Arc<Node>>) -> CancelToken {
-        CancelToken {
-            node: Arc::new(Node {
-                cancelled: AtomicBool::new(false),
-                parent,
-            }),
-        }
+        CancelToken::default()
     }
 
     /// Creates a token that is cancelled with this one, or by itself.
     #[must_use]
     pub fn child(&self) -> CancelToken {
-        CancelToken::with_parent(Some(self.node.clone()))
+        let node = Node {
+            cancelled: AtomicBool::new(false),
+            parent: Some(self.node.clone()),
+        };
+        CancelToken {
+            node: Arc::new(node),
+        }
     }
 
     /// Cancels the token and its descendants, for good.
@@ -88,12 +86,6 @@ impl CancelToken {
     }
 }
 
-impl Default for CancelToken {
-    fn default() -> Self {
-        CancelToken::new()
-    }
-}
-
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CancelToken")
@@ -102,7 +94,6 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-/// Cancelling a scope.
 impl Scope<'_> {
     fn made_token(&self) -> &CancelToken {
         self.token.get_or_init(CancelToken::new)

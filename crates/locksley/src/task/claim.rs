@@ -22,8 +22,8 @@
 
 use crate::sync::{AtomicBool, Ordering};
 
-/// The claim to a task, and the references to it.
-#[derive(Debug)]
+/// The claim to a task, and the references to it: an entry and a handle.
+#[derive(Debug, Default)]
 pub(crate) struct Claim {
     claimed: AtomicBool,
     /// Set when the first of the two references has been released.
@@ -31,14 +31,6 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Creates the claim of a task with an entry and a handle.
-    pub(crate) fn new() -> Claim {
-        Claim {
-            claimed: AtomicBool::new(false),
-            released: AtomicBool::new(false),
-        }
-    }
-
     /// Claims the task. Returns `true` if the caller must run it.
     #[inline]
     pub(crate) fn claim(&self) -> bool {

@@ -21,11 +21,10 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
 use crate::task::ghosts;
-use crate::task::job::{GroupId, Header, JobRef, Kind, SpawnHeader};
+use crate::task::job::{GroupId, Header, Job, JobRef, Kind, SpawnHeader};
 
 /// A queue of tasks that one worker has spawned, in order.
 #[repr(C)]
@@ -46,7 +45,7 @@ struct Tasks {
 }
 
 impl FifoQueue {
-    const DETACHED: &'static Kind = &Kind {
+    const OF_WORKER: &'static Kind = &Kind {
         execute: Self::execute,
         has_packet: false,
     };
@@ -58,7 +57,7 @@ impl FifoQueue {
 
     /// Creates a worker's queue of tasks that belong to no scope.
     pub(crate) fn new() -> FifoQueue {
-        Self::with_token(Self::DETACHED, GroupId::NONE)
+        Self::with_token(Self::OF_WORKER, GroupId::NONE)
     }
 
     /// Creates a scope's queue of the tasks of one worker. None of them becomes a ghost.
@@ -104,8 +103,7 @@ impl FifoQueue {
         // SAFETY: the header is the first field of a queue, which outlives its tokens.
         let queue = unsafe { header.cast::<FifoQueue>().as_ref() };
         if let Some(job) = queue.pop() {
-            let owner = worker.index();
-            worker.run_job(QueuedJob { job, owner });
+            worker.run_job(worker.queued(job));
         }
     }
 
@@ -129,7 +127,9 @@ impl FifoQueue {
             if !unsafe { job.is_ghost() } {
                 return Some(job);
             }
-            tasks.free(job);
+            tasks.ghosts = tasks.ghosts.saturating_sub(1);
+            // SAFETY: the ghost was taken out of the queue.
+            unsafe { job.free_ghost() };
         }
     }
 
@@ -151,14 +151,6 @@ impl FifoQueue {
             tasks.tokens -= 1;
         }
         surplus
-    }
-}
-
-impl Tasks {
-    fn free(&mut self, ghost: JobRef) {
-        self.ghosts = self.ghosts.saturating_sub(1);
-        // SAFETY: the ghost was taken out of the queue.
-        unsafe { ghost.free_ghost() };
     }
 }
 

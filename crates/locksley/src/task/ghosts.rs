@@ -20,14 +20,14 @@ use std::collections::VecDeque;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task::job::JobRef;
+use crate::task::job::{Job, JobRef};
 
 /// Number of ghosts that a queue may hold in addition to one for each other job.
 pub(crate) const MANY: usize = 32;
 
 /// Where the entry of a task was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum EntryQueue {
     /// The pool's queue.
     Injector,
     /// A worker's own queue.
@@ -59,12 +59,11 @@ impl Ghosts {
         self.own.get() + self.others.load(Ordering::Relaxed) >= self.limit.get()
     }
 
-    /// Notes that a sweep has left `left` jobs.
-    fn swept(&self, left: usize) {
-        self.own.set(0);
-        // Ghosts that are counted in between are swept next time; the count is only a hint.
-        self.others.store(0, Ordering::Relaxed);
+    /// Notes that a sweep has left `left` jobs. Returns how many ghosts had been counted.
+    fn swept(&self, left: usize) -> usize {
         self.limit.set(left + MANY);
+        // Ghosts that are counted in between are swept next time; the count is only a hint.
+        self.own.take() + self.others.swap(0, Ordering::Relaxed)
     }
 }
 
@@ -94,7 +93,7 @@ pub(crate) fn trim<J>(
         free(queue.pop_back());
     }
     *ghosts = ghosts.saturating_sub(before - queue.len());
-    if *ghosts >= queue.len() / 2 + MANY {
+    if 2 * *ghosts >= queue.len() + MANY {
         for _ in 0..queue.len() {
             let one = queue.pop_front();
             if one.as_ref().is_some_and(is_ghost) {
@@ -135,8 +134,7 @@ impl Worker {
             if wanted(job) {
                 return Some(job);
             }
-            let owner = self.index();
-            if !self.drops_ghost(&QueuedJob { job, owner }) {
+            if !self.drops_ghost(&self.queued(job)) {
                 // It may belong to an enclosing join, so it goes back to its place.
                 self.put_back(job);
                 return None;
@@ -144,16 +142,16 @@ impl Worker {
         }
     }
 
-    /// Called when a task whose entry is at `home` has been run in place, which leaves a ghost
+    /// Called when a task whose entry is in `queue` has been run in place, which leaves a ghost
     /// there.
     #[cold]
     #[inline(never)]
-    pub(crate) fn left_ghost(&self, home: Home) {
+    pub(crate) fn left_ghost(&self, queue: EntryQueue) {
         let registry = self.registry();
-        let at = match home {
-            Home::Injector => return self.trim_injector(),
-            Home::Worker(index) => registry.worker(index),
-            Home::Fifo(index) => {
+        let at = match queue {
+            EntryQueue::Injector => return self.trim_injector(1),
+            EntryQueue::Worker(index) => registry.worker(index),
+            EntryQueue::Fifo(index) => {
                 let worker = registry.worker(index);
                 worker.fifo.trim();
                 worker
@@ -163,7 +161,7 @@ impl Worker {
             at.ghosts.others.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        if matches!(home, Home::Fifo(_)) && self.discards_newest_token() {
+        if matches!(queue, EntryQueue::Fifo(_)) && self.discards_newest_token() {
             return;
         }
         self.ghosts.own.set(self.ghosts.own.get() + 1);
@@ -196,9 +194,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn sweep(&self) {
-        let mut kept = Vec::new();
+        let (mut kept, mut freed) = (Vec::new(), 0);
         while let Some(job) = self.pop_newest() {
-            let owner = self.index();
             if !job.is_spawned() {
                 // The job of an enclosing join: it goes back to its place.
                 self.put_back(job);
@@ -206,35 +203,48 @@ impl Worker {
             }
             if self.fifo.is_token(job) && self.fifo.discard_token() {
                 self.count_executed(job);
-            } else if !self.drops_ghost(&QueuedJob { job, owner }) {
+                freed += 1;
+            } else if self.drops_ghost(&self.queued(job)) {
+                freed += 1;
+            } else {
                 kept.push(job);
             }
         }
-        self.ghosts.swept(kept.len());
+        let counted = self.ghosts.swept(kept.len());
         for job in kept.into_iter().rev() {
             self.put_back(job);
         }
-        self.trim_injector();
-        self.sweep_dealt();
+        freed += self.sweep_dealt();
+        // The others were taken by thieves, or are in the pool's queue, to which jobs may be moved.
+        if counted > freed {
+            self.trim_injector(counted - freed);
+        }
     }
 
-    /// Called when a ghost was left in the pool's queue: frees the ghosts there if there are many.
-    fn trim_injector(&self) {
-        let dealt = self.registry().injector.left_ghost();
+    /// Called when up to `left` ghosts were left in the pool's queue: frees the ghosts there if
+    /// there are many.
+    fn trim_injector(&self, left: usize) {
+        let dealt = self.registry().injector.left_ghosts(left);
         // SAFETY: the queue does not call back into the worker.
         if let Some(queue) = unsafe { self.local_queue() } {
             (0..dealt).for_each(|_| queue.executed(false));
         }
     }
 
-    /// Frees the ghosts among what this worker has dealt to others.
-    fn sweep_dealt(&self) {
+    /// Frees the ghosts among what this worker has dealt to others. Returns their number.
+    fn sweep_dealt(&self) -> usize {
         // SAFETY: the queue does not call back into the worker.
-        let ghosts = unsafe { self.local_queue() }.map(|queue| queue.take_ghosts());
-        if let Some(ghosts) = ghosts {
-            ghosts.into_iter().for_each(|job| self.free_ghost(job));
-            // Other workers could not see the jobs that it held meanwhile.
-            self.notify_push();
-        }
+        let Some(ghosts) = unsafe { self.local_queue() }.map(|queue| queue.take_ghosts()) else {
+            return 0;
+        };
+        let freed = ghosts.len();
+        ghosts.into_iter().for_each(|job| self.free_ghost(job));
+        // Other workers could not see the jobs that it held meanwhile.
+        self.notify_push();
+        freed
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "../../tests/unit/task/ghosts.rs"]
+mod tests;

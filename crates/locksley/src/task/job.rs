@@ -22,8 +22,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
 
 use locksley_queue::Word;
-pub(crate) use locksley_strategy::GroupId;
-use locksley_strategy::Job;
+pub(crate) use locksley_strategy::{GroupId, Job};
 
 use crate::scheduler::worker::Worker;
 use crate::task::blocks::Blocks;
@@ -141,24 +140,24 @@ impl Job for JobRef {
 
     #[inline]
     unsafe fn group(self) -> GroupId {
-        // SAFETY: guaranteed by the caller.
-        unsafe { JobRef::group(self) }
+        if self.is_spawned() {
+            // SAFETY: a spawned job is alive until it is executed, and starts with this header.
+            unsafe { self.header().cast::<SpawnHeader>().as_ref().group }
+        } else {
+            GroupId(self.header().addr().get())
+        }
     }
 
     #[inline]
     unsafe fn is_ghost(self) -> bool {
         // SAFETY: guaranteed by the caller.
-        unsafe { JobRef::is_ghost(self) }
+        let packet = unsafe { self.packet() };
+        // SAFETY: a reference that was not executed keeps the packet alive.
+        packet.is_some_and(|packet| unsafe { packet.as_ref() }.claim.is_claimed())
     }
 }
 
 impl JobRef {
-    /// Returns `true` if the job was spawned, and not forked by a join.
-    #[inline]
-    pub(crate) fn is_spawned(self) -> bool {
-        <JobRef as Job>::is_spawned_word(self.into_word())
-    }
-
     #[inline]
     fn without(self, tags: usize) -> JobRef {
         JobRef(self.0.map_addr(|addr| {
@@ -212,24 +211,11 @@ impl JobRef {
         handled.then(|| self.header().cast())
     }
 
-    /// Returns `true` if the handle's owner has claimed the job, and has run it or is running it.
-    ///
-    /// # Safety
-    ///
-    /// The reference is in a queue, or was taken out of one, and was not executed.
-    #[inline]
-    pub(crate) unsafe fn is_ghost(self) -> bool {
-        // SAFETY: guaranteed by the caller.
-        let packet = unsafe { self.packet() };
-        // SAFETY: a reference that was not executed keeps the packet alive.
-        packet.is_some_and(|packet| unsafe { packet.as_ref() }.is_claimed())
-    }
-
     /// Frees a ghost.
     ///
     /// # Safety
     ///
-    /// The reference was taken out of a queue, and [is a ghost](Self::is_ghost). It is not used
+    /// The reference was taken out of a queue, and [is a ghost](Job::is_ghost). It is not used
     /// again.
     pub(crate) unsafe fn free_ghost(self) {
         // SAFETY: guaranteed by the caller.
@@ -242,21 +228,6 @@ impl JobRef {
     /// Returns `true` if both refer to the same job, whatever their tags.
     pub(crate) fn is_same(self, other: JobRef) -> bool {
         self.header() == other.header()
-    }
-
-    /// Returns the job's group: the scope that it was spawned in, or the job itself.
-    ///
-    /// # Safety
-    ///
-    /// This reference has not been executed.
-    #[inline]
-    pub(crate) unsafe fn group(self) -> GroupId {
-        if self.is_spawned() {
-            // SAFETY: a spawned job is alive until it is executed, and starts with this header.
-            unsafe { self.header().cast::<SpawnHeader>().as_ref().group }
-        } else {
-            GroupId(self.header().addr().get())
-        }
     }
 
     /// Runs the job.
@@ -404,7 +375,8 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
     /// thread.
     #[inline]
     pub(crate) unsafe fn new_ref(here: Option<&Worker>, group: GroupId, func: F) -> JobRef {
-        let job = Blocks::allocate::<Self>(here.map(|worker| (&worker.blocks, worker.depot())));
+        let kept = here.map(|worker| (&worker.blocks, &worker.registry().depot));
+        let job = Blocks::allocate::<Self>(kept);
         let head = SpawnHeader {
             header: Header::new(Self::KIND),
             group,
@@ -420,7 +392,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
         // and the memory not used any more.
         let func = unsafe {
             let func = (&raw const (*job.as_ptr()).func).read();
-            worker.blocks.free(job, worker.depot());
+            worker.blocks.free(job, &worker.registry().depot);
             func
         };
         func(worker);

@@ -5,7 +5,7 @@ use std::panic;
 use locksley_queue::split::{PushToken, TakenBack};
 
 use crate::scheduler::worker::Worker;
-use crate::task::job::{Payload, StackJob, catch, discard};
+use crate::task::job::{Job, Payload, StackJob, catch, discard, drop_caught};
 
 /// The argument of a closure of [`join_context`].
 #[derive(Clone, Copy, Debug)]
@@ -26,26 +26,14 @@ impl FnContext {
     }
 }
 
-/// Runs two closures, if possible in parallel, and returns both results.
+/// Runs two closures, if possible in parallel, and returns both results. The
+/// [guide](crate::guide::first_steps) has an example.
 ///
 /// The first closure runs at once on the calling worker. Other workers can steal the second one
 /// meanwhile; if none does, it runs on the calling worker too. Outside of a pool, both run in the
 /// global pool.
 ///
 /// A panic in either closure is propagated to the caller when both are done.
-///
-/// ```
-/// fn sum(values: &[u64]) -> u64 {
-///     if values.len() <= 1000 {
-///         return values.iter().sum();
-///     }
-///     let (left, right) = values.split_at(values.len() / 2);
-///     let (a, b) = locksley::join(|| sum(left), || sum(right));
-///     a + b
-/// }
-/// let values: Vec<u64> = (0..100_000).collect();
-/// assert_eq!(sum(&values), 4_999_950_000);
-/// ```
 #[inline]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -75,11 +63,6 @@ where
 }
 
 /// [`join`] whose closures are told whether they run on another thread than the caller's.
-///
-/// ```
-/// let (here, _) = locksley::scope(|_| locksley::join_context(|c| c.migrated(), |c| c.migrated()));
-/// assert!(!here);
-/// ```
 #[inline]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -184,37 +167,38 @@ impl Worker {
         B: FnOnce(&Worker, bool) -> RB,
     {
         let job = StackJob::new(b);
-        // SAFETY: only the owner's thread has a `&Worker`.
-        let (place, attention) = unsafe { self.deque.push(job.as_ref()) };
-        if attention && !self.attend_fork(place) {
+        // SAFETY: only the owner's thread has a `&Worker`. Before the next push, `attend_fork` attends
+        // to what this one asks for, or takes its job back.
+        let (token, attention) = unsafe { self.deque.push(job.as_ref()) };
+        if attention && !self.attend_fork(token) {
             return self.fork_slowly(a, &job);
         }
         let ra = match catch(|| a(self, false)) {
             Ok(ra) => ra,
-            Err(payload) => self.unwind(&job, Some(place), payload),
+            Err(payload) => self.unwind(&job, Some(token), payload),
         };
         let mut back = TakenBack::No;
         if !job.latch().seems_set() {
             // SAFETY: as above. A job that was popped was executed by this very thread, so that its
             // latch is set; and what was pushed on top of it was marked.
-            back = unsafe { self.deque.take_back(place) };
+            back = unsafe { self.deque.take_back(token) };
             if back == TakenBack::Yes {
                 // SAFETY: the job is out of the deque, and was not stolen.
                 let b = unsafe { job.take() };
                 return (ra, b(self, false));
             }
         }
-        (ra, self.settle(&job, back))
+        (ra, self.complete_second(&job, back))
     }
 
     /// Attends to what the push of a fork has asked for. Returns `false` if the job is out of the
     /// deque again, because this worker forks the slow way.
     #[cold]
     #[inline(never)]
-    fn attend_fork(&self, place: PushToken) -> bool {
+    fn attend_fork(&self, token: PushToken) -> bool {
         // The request stands, so the next fork comes here too.
         // SAFETY: only the owner's thread has a `&Worker`, and nothing was pushed since.
-        if self.forks_slowly() && unsafe { self.deque.take_back(place) } == TakenBack::Yes {
+        if self.forks_slowly() && unsafe { self.deque.take_back(token) } == TakenBack::Yes {
             return false;
         }
         self.attend();
@@ -244,9 +228,7 @@ impl Worker {
             );
         });
         if let Err(payload) = both {
-            if let Err(second) = catch(|| drop(rb)) {
-                discard(second);
-            }
+            drop_caught(rb);
             panic::resume_unwind(payload)
         }
         match (ra, rb) {
@@ -273,16 +255,16 @@ impl Worker {
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,
     {
-        let Ok(place) = self.push_forked(job.as_ref()) else {
+        let Ok(token) = self.push_forked(job.as_ref()) else {
             // SAFETY: the job is in no queue.
             let b = unsafe { job.take() };
             return self.run_both(a, b);
         };
         let ra = match catch(|| a(self, false)) {
             Ok(ra) => ra,
-            Err(payload) => self.unwind(job, place, payload),
+            Err(payload) => self.unwind(job, token, payload),
         };
-        (ra, self.settle(job, self.regain(job, place)))
+        (ra, self.complete_second(job, self.regain(job, token)))
     }
 
     /// Runs one closure after the other: both, even if the first one panics.
@@ -304,7 +286,7 @@ impl Worker {
     /// Runs a job that was taken back, or waits for one that was not. Resumes its panic.
     #[cold]
     #[inline(never)]
-    fn settle<B, RB>(&self, job: &StackJob<B, RB>, back: TakenBack) -> RB
+    fn complete_second<B, RB>(&self, job: &StackJob<B, RB>, back: TakenBack) -> RB
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
@@ -319,25 +301,25 @@ impl Worker {
             self.wait_for_job(job.latch(), job.group());
         }
         // The thief is likely to come back, so the next fork is made public at once.
-        self.deque.call();
-        // SAFETY: the latch is set, and every frame settles once.
+        self.deque.request_attention();
+        // SAFETY: the latch is set, and every frame completes once.
         let result = unsafe { job.take_result() };
         result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
     /// Takes a job out of the worker's queue, if it is still there. Jobs that were spawned since
-    /// are on top of it, and stay. `place` is the job's place in the deque, if it was pushed there.
-    fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>) -> TakenBack
+    /// are on top of it, and stay. `token` is the deque's, if it was pushed there.
+    fn regain<B, RB>(&self, job: &StackJob<B, RB>, token: Option<PushToken>) -> TakenBack
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
         if job.latch().probe() {
             return TakenBack::No;
         }
-        if let Some(place) = place {
+        if let Some(token) = token {
             // SAFETY: only the owner's thread has a `&Worker`. A job that was popped has its latch
             // set, and what was pushed on top of it was marked.
-            return unsafe { self.deque.take_back(place) };
+            return unsafe { self.deque.take_back(token) };
         }
         let wanted = job.as_ref();
         let mut above = Vec::new();
@@ -364,12 +346,12 @@ impl Worker {
     /// second closure can run here as usual, since the panic was caught.
     #[cold]
     #[inline(never)]
-    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>, payload: Payload) -> !
+    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, token: Option<PushToken>, payload: Payload) -> !
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
         // The caller gets the first closure's panic.
-        if let Err(second) = catch(|| drop(self.settle(job, self.regain(job, place)))) {
+        if let Err(second) = catch(|| drop(self.complete_second(job, self.regain(job, token)))) {
             discard(second);
         }
         panic::resume_unwind(payload)

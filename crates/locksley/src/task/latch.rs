@@ -104,7 +104,6 @@ impl Latch {
         self.state.load(Ordering::Relaxed) == SET
     }
 
-    /// Returns `true` if it is set.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
         self.state.load(Ordering::Acquire) == SET // [L1]
@@ -160,19 +159,11 @@ impl Latch {
         }
     }
 
-    /// Calls `park` once, unless the latch is set. The thread that sets it calls its `wake`, so
-    /// `park` may block until then.
-    pub(crate) fn park_once(&self, park: impl FnOnce()) {
-        if !self.probe_or_await() {
-            park();
-        }
-    }
-
     /// Blocks until the latch is set. `park` blocks until the setter's `wake`, and may return
     /// spuriously.
     pub(crate) fn park(&self, mut park: impl FnMut()) {
-        while !self.probe() {
-            self.park_once(&mut park);
+        while !self.probe() && !self.probe_or_await() {
+            park();
         }
     }
 }

@@ -22,20 +22,13 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// Task counts of one worker, or of the threads outside of the pool.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TaskCounts {
     spawned: AtomicUsize,
     done: AtomicUsize,
 }
 
 impl TaskCounts {
-    pub(crate) fn new() -> TaskCounts {
-        TaskCounts {
-            spawned: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
-        }
-    }
-
     /// Counts a task that is about to be pushed. For the worker that owns the counts.
     #[inline]
     pub(crate) fn spawn(&self) {

@@ -37,7 +37,7 @@ use crate::task::panics::reached_no_waiter;
 #[repr(C)]
 pub(crate) struct PacketHead {
     spawn: SpawnHeader,
-    claim: Claim,
+    pub(super) claim: Claim,
     /// Set if a panic of the task need not be reported, because another panic has dropped the
     /// handle.
     forgiven: AtomicBool,
@@ -54,10 +54,6 @@ struct Methods {
 }
 
 impl PacketHead {
-    pub(crate) fn is_claimed(&self) -> bool {
-        self.claim.is_claimed()
-    }
-
     /// Releases a reference, and frees the packet if it was the last one.
     ///
     /// # Safety
@@ -74,7 +70,7 @@ impl PacketHead {
 
 /// Tells the handle's owner that there is a result.
 pub(crate) struct Completion {
-    latch: Latch,
+    pub(crate) latch: Latch,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -84,10 +80,6 @@ impl Completion {
             latch: Latch::new(),
             waker: Mutex::new(None),
         }
-    }
-
-    pub(crate) fn latch(&self) -> &Latch {
-        &self.latch
     }
 
     /// Stores a waker in place of the previous one. Returns `true` if there is a result: then the
@@ -113,7 +105,6 @@ impl Completion {
     }
 }
 
-/// Result of a task.
 enum Outcome<T> {
     Returned(T),
     Panicked(Box<Panic>),
@@ -126,12 +117,11 @@ struct Panic(Payload, Arc<Registry>);
 /// A packet without its closure, whose type the handle does not know.
 #[repr(C)]
 pub(crate) struct Packet<T> {
-    head: PacketHead,
+    pub(super) head: PacketHead,
     pub(crate) completion: Completion,
     result: UnsafeCell<Option<Outcome<T>>>,
     /// The task's pool, which lives at least until the task is done.
     registry: *const Registry,
-    /// Where the task is recorded, if it is.
     pub(crate) recorded: Option<Spawned>,
 }
 
@@ -161,7 +151,6 @@ where
         free: Self::free,
     };
 
-    /// Executes an entry.
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
         let head = header.cast::<PacketHead>();
         // SAFETY: the entry's reference keeps the packet alive.
@@ -214,16 +203,13 @@ where
         // SAFETY: as above, and the content was moved to `cell`.
         unsafe { Kept::free(kept, head.cast::<Self>()) };
         let (result, forgiven) = (cell.packet.result, cell.packet.head.forgiven);
-        match result.into_inner() {
-            Some(Outcome::Panicked(panic)) => {
-                let Panic(payload, registry) = *panic;
-                if forgiven.load(Ordering::Relaxed) {
-                    discard(payload);
-                } else {
-                    reached_no_waiter(&registry, payload);
-                }
+        if let Some(Outcome::Panicked(panic)) = result.into_inner() {
+            let Panic(payload, registry) = *panic;
+            if forgiven.load(Ordering::Relaxed) {
+                discard(payload);
+            } else {
+                reached_no_waiter(&registry, payload);
             }
-            Some(Outcome::Returned(_)) | None => {}
         }
     }
 }
@@ -249,7 +235,7 @@ impl<T> Packet<T> {
                         header: Header::new(Cell::<F, T>::KIND),
                         group: GroupId(memory.addr().get()),
                     },
-                    claim: Claim::new(),
+                    claim: Claim::default(),
                     forgiven: AtomicBool::new(false),
                     methods: Cell::<F, T>::METHODS,
                 },
@@ -266,21 +252,15 @@ impl<T> Packet<T> {
         (JobRef::spawned(packet.cast()), packet)
     }
 
-    fn head(&self) -> &PacketHead {
-        &self.head
-    }
-
     /// Returns the task's entry, for comparisons.
     pub(crate) fn entry(&self) -> JobRef {
         JobRef::spawned(NonNull::from(self).cast())
     }
 
-    /// Returns the group that the task forms.
     pub(crate) fn group(&self) -> GroupId {
-        self.head().spawn.group
+        self.head.spawn.group
     }
 
-    /// Returns `true` if the worker belongs to the task's pool.
     pub(crate) fn is_in_pool_of(&self, worker: &Worker) -> bool {
         std::ptr::eq(worker.registry(), self.registry)
     }
@@ -296,16 +276,6 @@ impl<T> Packet<T> {
         waker.as_ref()?;
         // SAFETY: the pool is alive, see above.
         Some(unsafe { &*self.registry }.shared())
-    }
-
-    /// Claims the task for the handle. Returns `true` if the handle's owner must run it.
-    pub(crate) fn claim(&self) -> bool {
-        self.head().claim.claim()
-    }
-
-    /// Claims the task for the handle, if the handle's owner has taken the entry out of its queue.
-    pub(crate) fn claim_with_entry(&self) {
-        self.head().claim.claim_alone();
     }
 
     /// Runs the task in place.
@@ -345,7 +315,7 @@ impl<T> Packet<T> {
     pub(crate) unsafe fn release(this: NonNull<Packet<T>>) {
         if thread::panicking() {
             // SAFETY: the handle's reference keeps the packet alive.
-            let head = unsafe { this.as_ref() }.head();
+            let head = unsafe { &this.as_ref().head };
             head.forgiven.store(true, Ordering::Relaxed);
         }
         // SAFETY: the reference is the handle's.

@@ -25,7 +25,6 @@ pub(crate) fn reached_no_waiter(registry: &Registry, payload: Payload) {
     std::process::abort();
 }
 
-/// Returns the message of a panic, if it is text.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -8,17 +8,16 @@ use std::sync::{Arc, OnceLock};
 use locksley_trace::Activity;
 
 use crate::observe::record::{self, Enclosing, Spawned};
-use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
-use crate::task::affinity::push_near;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::count_latch::CountLatch;
-use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch, discard};
+use crate::task::job::{GroupId, HeapJob, Job, JobRef, Payload, catch, discard};
 use crate::task::latch::{Awaited, Latch};
 use crate::task::panics::FirstPanic;
+use crate::task::spawn::{SpawnMode, push};
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
@@ -49,12 +48,12 @@ enum Waiter {
 }
 
 /// The address of a scope, for its tasks.
-struct Place<S>(*const S);
+struct ScopePtr<S>(*const S);
 
 // SAFETY: it stands for a shared reference, which the scope's count keeps alive.
-unsafe impl<S: Sync> Send for Place<S> {}
+unsafe impl<S: Sync> Send for ScopePtr<S> {}
 
-impl<S> Place<S> {
+impl<S> ScopePtr<S> {
     /// Returns the scope.
     ///
     /// # Safety
@@ -137,7 +136,7 @@ impl<'scope> Scope<'scope> {
                     // The last thread to subtract from a count with an owner is a worker: other
                     // threads only add to it.
                     if let Some(worker) = worker {
-                        worker.registry().unpark(index);
+                        worker.registry().worker(index).unpark();
                     }
                 }
                 Waiter::Thread(thread) => thread.unpark(),
@@ -167,36 +166,19 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let here = self.worker();
-        let job = self.job_of(here, self, |scope, _| task(scope));
-        match here {
-            Some(worker) => worker.push_spawned(job),
-            None => self.registry().inject(QueuedJob { job, owner: 0 }),
-        }
+        let job = self.job(here, self, |scope, _| task(scope));
+        push(self.registry(), here, SpawnMode::Newest, job);
     }
 
     /// Spawns a task that prefers the worker with this index. This is a hint, as in
-    /// [`spawn_near`](crate::spawn_near).
-    ///
-    /// ```
-    /// let sharing = "sharing".parse().unwrap();
-    /// let pool = locksley::Pool::builder().workers(2).strategy(sharing).build().unwrap();
-    /// let mut tiles = [0; 8];
-    /// for _ in 0..3 {
-    ///     pool.scope(|s| {
-    ///         for (number, tile) in tiles.iter_mut().enumerate() {
-    ///             // The same tile goes to the same worker each time.
-    ///             s.spawn_near(locksley::worker_for_key(&number), move |_| *tile += number);
-    ///         }
-    ///     });
-    /// }
-    /// assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
-    /// ```
+    /// [`spawn_near`](crate::spawn_near). The [guide](crate::guide::strategies) has an example.
     pub fn spawn_near<F>(&self, worker: usize, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(self, |scope, _| task(scope));
-        push_near(self.registry(), worker, job);
+        let here = self.worker();
+        let job = self.job(here, self, |scope, _| task(scope));
+        push(self.registry(), here, SpawnMode::Near(worker), job);
     }
 
     /// Spawns a task on each of the pool's workers, with a context that tells which worker it is
@@ -204,53 +186,34 @@ impl<'scope> Scope<'scope> {
     ///
     /// Each worker runs it when its current job is done, or while it waits for something. See
     /// [`broadcast`](crate::broadcast).
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let runs = AtomicUsize::new(0);
-    /// locksley::scope(|s| {
-    ///     s.spawn_broadcast(|_, _| { runs.fetch_add(1, Ordering::Relaxed); });
-    /// });
-    /// assert_eq!(runs.into_inner(), locksley::current_num_workers());
-    /// ```
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let task = Arc::new(task);
-        self.deliver(self, || {
-            let task = task.clone();
-            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
-        });
+        self.deliver(self, task);
     }
 
     /// Targets a task at each worker.
-    pub(crate) fn deliver<S, F>(&self, whole: &S, task: impl Fn() -> F)
+    pub(crate) fn deliver<S, F>(&self, whole: &S, task: F)
     where
         S: Sync,
-        F: FnOnce(&S, &Worker) + Send + 'scope,
+        F: Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let registry = self.registry();
+        let task = Arc::new(task);
+        let (here, registry) = (self.worker(), self.registry());
         let _in_order = registry.begin_broadcast();
         for index in 0..registry.size() {
-            registry.deliver(index, self.job(whole, task()));
+            let task = task.clone();
+            let run = move |whole: &S, worker: &Worker| task(whole, BroadcastContext::new(worker));
+            registry.deliver(index, self.job(here, whole, run));
         }
     }
 
-    /// Creates the job of a task, and counts it. `whole` is passed to the task: the scope, or what
-    /// the scope is a part of.
-    pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
-    where
-        S: Sync,
-        F: FnOnce(&S, &Worker) + Send + 'scope,
-    {
-        self.job_of(self.worker(), whole, task)
-    }
-
-    /// [`job`](Scope::job) for a caller that knows whether it is on a worker of the scope's pool.
+    /// Creates the job of a task, and counts it. `here` is the calling thread's worker, if it
+    /// belongs to the scope's pool. `whole` is passed to the task: the scope, or what it is a part
+    /// of.
     #[inline]
-    fn job_of<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
+    pub(crate) fn job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
@@ -264,7 +227,6 @@ impl<'scope> Scope<'scope> {
         self.make_job(here, whole, task)
     }
 
-    /// `here` is the calling thread's worker, if it belongs to the scope's pool.
     #[inline]
     fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
@@ -273,7 +235,7 @@ impl<'scope> Scope<'scope> {
     {
         let by_owner = here.is_some_and(|worker| self.is_owned_by(worker));
         self.pending.add(by_owner);
-        let (scope, whole) = (Place(self), Place(whole));
+        let (scope, whole) = (ScopePtr(self), ScopePtr(whole));
         let run = move |worker: &Worker| {
             // SAFETY: this is a task of the scope, and is counted.
             let (this, whole) = unsafe { (scope.get(), whole.get()) };
@@ -336,7 +298,7 @@ impl<'scope> Scope<'scope> {
         let recorded = Enclosing::enter(worker, self.group());
         let result = match &recorded {
             None => catch(body),
-            Some(scope) => catch(|| record::body(Some((worker, scope)), body)),
+            Some(scope) => catch(|| scope.run_body(worker, body)),
         };
         // The count starts with one for the body, and its owner has not waited for it yet.
         self.pending.take_away(true);
@@ -383,29 +345,18 @@ impl Worker {
                 break;
             };
             self.poll_requests();
-            let owner = self.index();
-            self.execute(QueuedJob { job, owner });
+            self.execute(self.queued(job));
         }
         self.task_stack.leave();
         self.task_stack.leave();
     }
 }
 
-/// Runs `body` in the pool, with a scope in which it can spawn tasks that borrow from
-/// the caller; returns when all of them are done.
+/// Runs `body` in the pool, with a scope in which it can spawn tasks that borrow from the caller;
+/// returns when all of them are done. The [guide](crate::guide::first_steps) has an example.
 ///
 /// While the worker waits it runs the scope's tasks and what descends from them, and nothing else.
 /// A panic in the body or in a task is propagated to the caller when all tasks are done.
-///
-/// ```
-/// let mut squares = vec![0; 8];
-/// locksley::scope(|s| {
-///     for (i, square) in squares.iter_mut().enumerate() {
-///         s.spawn(move |_| *square = i * i);
-///     }
-/// });
-/// assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49]);
-/// ```
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
@@ -414,7 +365,6 @@ where
     crate::pool::on_worker(|worker| scope_here(worker, body))
 }
 
-/// Runs a scope on a worker.
 pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     // SAFETY: the worker is the calling thread's, and the scope stays here.
     let scope = unsafe { Scope::on(worker) };
@@ -439,11 +389,10 @@ where
 {
     match Worker::current() {
         Some(worker) => scope_here(worker, body),
-        None => in_place_scope_in(crate::pool::global().registry(), body),
+        None => in_place_scope_in(&crate::pool::global().registry, body),
     }
 }
 
-/// Runs a scope of a pool on the calling thread.
 pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Registry,
     body: impl FnOnce(&Scope<'scope>) -> R,

@@ -4,12 +4,10 @@
 //! carry the scope's group, so a waiter that finds a token runs one of the scope's tasks.
 
 use std::fmt;
-use std::sync::Arc;
 
 use crate::pool::on_worker;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
-use crate::scheduler::worker::Worker;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::fifo::{FifoQueue, push_fifo};
@@ -26,14 +24,14 @@ pub struct ScopeFifo<'scope> {
 impl<'scope> ScopeFifo<'scope> {
     /// Runs `body` with a FIFO scope that wraps `scope`.
     fn run<R>(scope: Scope<'scope>, body: impl FnOnce(&Self) -> R) -> R {
-        let places = scope.registry().places();
+        let slots = scope.registry().slots();
         let mut fifo = ScopeFifo {
             scope,
             queues: Box::default(),
         };
         // The scope does not move any more, so its address is its group.
         let group = fifo.scope.group();
-        fifo.queues = (0..places).map(|_| FifoQueue::of_scope(group)).collect();
+        fifo.queues = (0..slots).map(|_| FifoQueue::of_scope(group)).collect();
         fifo.scope.complete(|| body(&fifo))
     }
 
@@ -43,12 +41,13 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let job = self.scope.job(self, |scope, _| task(scope));
-        let Some(worker) = self.scope.worker() else {
+        let here = self.scope.worker();
+        let job = self.scope.job(here, self, |scope, _| task(scope));
+        match here {
+            Some(worker) => push_fifo(worker, &self.queues[worker.index()], job),
             // The pool's queue is in FIFO order anyway.
-            return self.scope.registry().inject(QueuedJob { job, owner: 0 });
-        };
-        push_fifo(worker, &self.queues[worker.index()], job);
+            None => self.scope.registry().inject(QueuedJob { job, owner: 0 }),
+        }
     }
 
     /// [`Scope::spawn_broadcast`].
@@ -56,11 +55,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let task = Arc::new(task);
-        self.scope.deliver(self, || {
-            let task = task.clone();
-            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
-        });
+        self.scope.deliver(self, task);
     }
 
     /// [`Scope::cancel`].

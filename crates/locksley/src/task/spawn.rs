@@ -14,9 +14,9 @@ use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
-use crate::task::block_on::Bell;
+use crate::task::block_on::ThreadWaker;
 use crate::task::fifo::push_fifo;
-use crate::task::ghosts::Home;
+use crate::task::ghosts::EntryQueue;
 use crate::task::job::{GroupId, HeapJob, JobRef, catch};
 use crate::task::packet::Packet;
 use crate::task::panics::reached_no_waiter;
@@ -27,9 +27,8 @@ const TAKEN: &str = "the task's result was already taken";
 /// A handle to a spawned task. Wait for the task with [`join`](JoinHandle::join) or `.await`.
 /// Dropping the handle detaches the task, which runs all the same.
 pub struct JoinHandle<T> {
-    /// The handle holds one of its references.
     packet: NonNull<Packet<T>>,
-    home: Home,
+    queue: EntryQueue,
 }
 
 // SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the
@@ -47,33 +46,22 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 /// A panic of the task is propagated to the caller that joins it. If the handle was dropped, the
 /// panic goes to the pool's [panic handler](crate::Builder::panic_handler) or, if it has none,
 /// aborts the process. If another panic has dropped the handle, the task's panic is ignored.
-///
-/// ```
-/// let handle = locksley::spawn(|| 6 * 7);
-/// assert_eq!(handle.join(), 42);
-/// ```
 pub fn spawn<F, T>(task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_in(registry, Way::Newest, task))
+    with_current_registry(|registry| spawn_in(registry, SpawnMode::Newest, task))
 }
 
 /// [`spawn`] in FIFO order: of the tasks that a worker has spawned this way, the oldest starts
 /// first. A task that is waited for may start before its turn.
-///
-/// ```
-/// let handles: Vec<_> = (0..4).map(|n| locksley::spawn_fifo(move || n * n)).collect();
-/// let squares: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-/// assert_eq!(squares, [0, 1, 4, 9]);
-/// ```
 pub fn spawn_fifo<F, T>(task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    with_current_registry(|registry| spawn_in(registry, Way::InOrder, task))
+    with_current_registry(|registry| spawn_in(registry, SpawnMode::InOrder, task))
 }
 
 /// [`spawn`] for a task without a handle, which costs less. A panic goes to the pool's
@@ -88,7 +76,7 @@ pub fn spawn_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_current_registry(|registry| spawn_detached_in(registry, Way::Newest, task));
+    with_current_registry(|registry| spawn_detached_in(registry, SpawnMode::Newest, task));
 }
 
 /// [`spawn_fifo`] for a task without a handle: see [`spawn_detached`].
@@ -96,7 +84,7 @@ pub fn spawn_fifo_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_current_registry(|registry| spawn_detached_in(registry, Way::InOrder, task));
+    with_current_registry(|registry| spawn_detached_in(registry, SpawnMode::InOrder, task));
 }
 
 /// Calls `f` with the calling worker's pool, or with the global one, without changing a reference
@@ -104,7 +92,7 @@ where
 pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     match Worker::current() {
         Some(worker) => f(worker.registry()),
-        None => f(crate::pool::global().registry()),
+        None => f(&crate::pool::global().registry),
     }
 }
 
@@ -122,7 +110,7 @@ pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
 
 /// How a worker queues a task that it spawns.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum SpawnMode {
     /// The worker runs the newest task first.
     Newest,
     /// The task runs after those that the worker spawned this way before.
@@ -131,28 +119,11 @@ pub(crate) enum Way {
     Near(usize),
 }
 
-impl Way {
-    /// Pushes a task, and returns where its entry is.
-    #[inline]
-    fn push(self, worker: &Worker, job: JobRef) -> Home {
-        let here = worker.index();
-        match self {
-            Way::Newest => worker.push_spawned(job),
-            Way::InOrder => {
-                push_fifo(worker, &worker.fifo, job);
-                return Home::Fifo(here);
-            }
-            Way::Near(near) => worker.push_near(near, job),
-        }
-        Home::Worker(here)
-    }
-}
-
 /// Spawns a task without a handle into a pool.
 #[inline]
 pub(crate) fn spawn_detached_in(
     registry: &Registry,
-    way: Way,
+    mode: SpawnMode,
     task: impl FnOnce() + Send + 'static,
 ) {
     let here = count_task(registry);
@@ -167,26 +138,36 @@ pub(crate) fn spawn_detached_in(
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
     let job = unsafe { HeapJob::new_ref(here, GroupId::NONE, run) };
-    push(registry, here, way, job);
+    push(registry, here, mode, job);
 }
 
 /// Pushes a task on the worker that spawns it, or from outside to the pool's queue, which is in
-/// FIFO order.
+/// FIFO order. Returns where its entry is.
 #[inline]
-fn push(registry: &Registry, here: Option<&Worker>, way: Way, job: JobRef) -> Home {
-    match here {
-        Some(worker) => way.push(worker, job),
-        None => {
-            registry.inject(QueuedJob { job, owner: 0 });
-            Home::Injector
+pub(crate) fn push(
+    registry: &Registry,
+    here: Option<&Worker>,
+    mode: SpawnMode,
+    job: JobRef,
+) -> EntryQueue {
+    let Some(worker) = here else {
+        registry.inject(QueuedJob { job, owner: 0 });
+        return EntryQueue::Injector;
+    };
+    match mode {
+        SpawnMode::Newest => worker.push_spawned(job),
+        SpawnMode::InOrder => {
+            push_fifo(worker, &worker.fifo, job);
+            return EntryQueue::Fifo(worker.index());
         }
+        SpawnMode::Near(near) => worker.push_near(near, job),
     }
+    EntryQueue::Worker(worker.index())
 }
 
-/// Spawns a task into a pool.
 pub(crate) fn spawn_in<T: Send + 'static>(
     registry: &Registry,
-    way: Way,
+    mode: SpawnMode,
     task: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     let here = count_task(registry);
@@ -196,8 +177,8 @@ pub(crate) fn spawn_in<T: Send + 'static>(
     if let Some(worker) = here {
         worker.sweep_if_many();
     }
-    let home = push(registry, here, way, job);
-    JoinHandle { packet, home }
+    let queue = push(registry, here, mode, job);
+    JoinHandle { packet, queue }
 }
 
 impl<T> JoinHandle<T> {
@@ -208,7 +189,7 @@ impl<T> JoinHandle<T> {
 
     /// Returns `true` if the task is done.
     pub fn is_finished(&self) -> bool {
-        self.packet().completion.latch().probe()
+        self.packet().completion.latch.probe()
     }
 
     /// Waits for the task and returns its result. If the task panicked, resumes its panic.
@@ -221,13 +202,6 @@ impl<T> JoinHandle<T> {
 
     /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or the
     /// payload of its panic, like [`std::thread::JoinHandle::join`].
-    ///
-    /// ```
-    /// assert_eq!(locksley::spawn(|| 7).try_join().unwrap(), 7);
-    ///
-    /// let failed = locksley::spawn(|| panic!("out of luck")).try_join();
-    /// assert_eq!(failed.unwrap_err().downcast_ref(), Some(&"out of luck"));
-    /// ```
     ///
     /// # Errors
     ///
@@ -254,7 +228,6 @@ impl<T> JoinHandle<T> {
         unsafe { packet.take() }.expect(TAKEN)
     }
 
-    /// Waits until the task is done.
     fn wait(&self) {
         let packet = self.packet();
         match Worker::current() {
@@ -267,7 +240,7 @@ impl<T> JoinHandle<T> {
                     return;
                 };
                 pool.check_users(|| self.is_finished());
-                let latch = packet.completion.latch();
+                let latch = &packet.completion.latch;
                 match here {
                     Some(worker) => worker.wait_abroad(&pool, latch, packet.group()),
                     None => latch.park(thread::park),
@@ -279,7 +252,9 @@ impl<T> JoinHandle<T> {
     /// Arranges for the calling thread to be unparked when the task is done. Returns `true` if it
     /// is done already.
     fn subscribe(&self) -> bool {
-        self.packet().completion.subscribe(Bell::new().into())
+        self.packet()
+            .completion
+            .subscribe(ThreadWaker::new().into())
     }
 
     /// Waits on a worker of the task's pool: runs the task in place, unless another worker has
@@ -287,7 +262,7 @@ impl<T> JoinHandle<T> {
     fn help(&self, worker: &Worker) {
         if !self.try_run(worker) && !self.subscribe() {
             let packet = self.packet();
-            worker.wait_with(packet.completion.latch(), packet.group(), |_| None);
+            worker.wait_with(&packet.completion.latch, packet.group(), |_| None);
         }
     }
 
@@ -295,20 +270,20 @@ impl<T> JoinHandle<T> {
     fn try_run(&self, worker: &Worker) -> bool {
         let packet = self.packet();
         let mut is_here = false;
-        if self.home == Home::Worker(worker.index()) {
+        if self.queue == EntryQueue::Worker(worker.index()) {
             let job = packet.entry();
             let entry = worker.take_newest(|newest| newest.is_same(job));
             if let Some(entry) = entry {
                 worker.count_executed(entry);
-                packet.claim_with_entry();
+                packet.head.claim.claim_alone();
                 is_here = true;
             }
         }
-        let runs = is_here || packet.claim();
+        let runs = is_here || packet.head.claim.claim();
         if runs {
             self.run(worker);
             if !is_here {
-                worker.left_ghost(self.home);
+                worker.left_ghost(self.queue);
             }
         }
         runs

@@ -2,7 +2,6 @@
 
 use crate::observe::record;
 use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
 /// Result of [`yield_now`].
@@ -36,28 +35,18 @@ pub enum Yield {
 /// });
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::current().map(|worker| worker.give_way(Worker::take_anything))
+    Worker::current().map(|worker| worker.yield_to(Worker::take_anything))
 }
 
 /// Runs one of the calling worker's own jobs, if there is any. Returns `None` if the calling thread
 /// is not a worker.
 pub fn yield_local() -> Option<Yield> {
-    Worker::current().map(|worker| worker.give_way(Worker::take_own))
-}
-
-/// [`yield_now`] if the calling thread is a worker of this pool.
-pub(crate) fn yield_now_in(registry: &Registry) -> Option<Yield> {
-    Worker::current_in(registry).map(|worker| worker.give_way(Worker::take_anything))
-}
-
-/// [`yield_local`] if the calling thread is a worker of this pool.
-pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
-    Worker::current_in(registry).map(|worker| worker.give_way(Worker::take_own))
+    Worker::current().map(|worker| worker.yield_to(Worker::take_own))
 }
 
 impl Worker {
     /// Runs one job that is targeted at this worker, or else one that `find` returns.
-    fn give_way(&self, find: impl Fn(&Worker) -> Option<QueuedJob>) -> Yield {
+    pub(crate) fn yield_to(&self, find: impl Fn(&Worker) -> Option<QueuedJob>) -> Yield {
         let _pause = record::pause(self);
         if self.run_targeted() {
             return Yield::Executed;

@@ -235,14 +235,14 @@ thread_local! {
 fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
     everywhere(|pool| {
         let lock = Mutex::new(());
-        let (stop, strangers) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (stop, unrelated) = (AtomicBool::new(false), AtomicUsize::new(0));
         // A worker's share may run on top of a waiter, and its join gets the job back from the
         // worker's queue or from the pool's.
         let share = || {
             let maker = std::thread::current().id();
             locksley::join(std::thread::yield_now, || {
-                let is_stranger = HOLDS.get() && std::thread::current().id() != maker;
-                strangers.fetch_add(usize::from(is_stranger), Ordering::Relaxed);
+                let is_unrelated = HOLDS.get() && std::thread::current().id() != maker;
+                unrelated.fetch_add(usize::from(is_unrelated), Ordering::Relaxed);
             });
         };
         std::thread::scope(|threads| {
@@ -264,6 +264,6 @@ fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
             });
             stop.store(true, Ordering::Relaxed);
         });
-        assert_eq!(strangers.into_inner(), 0, "{pool:?}");
+        assert_eq!(unrelated.into_inner(), 0, "{pool:?}");
     });
 }

@@ -1,16 +1,17 @@
 use std::error::Error;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use locksley::{BuildError, Idle, Pool};
 
+use crate::support::run_again;
+
 /// Runs one of the ignored tests below in a process of its own.
 fn child(test: &str, environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = run_again(&format!("builder::{test}"));
     command
-        .args(["--exact", "--ignored", "--nocapture", "--test-threads=1"])
-        .arg(format!("builder::{test}"))
+        .args(["--ignored", "--test-threads=1"])
         .env_remove("LOCKSLEY_NUM_THREADS")
         .envs(environment.iter().copied());
     let output = command.output().unwrap();

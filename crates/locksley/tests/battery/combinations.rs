@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::policy::{Amount, Heuristic, Oracle, Sharing, Target, Victims, When};
+use locksley::policy::{Amount, DealRule, Heuristic, Sharing, Target, Victims, When};
 use locksley::{Pool, Strategy, Waiting};
 
 use crate::random_graphs;
+use crate::support::fib;
 
 /// Returns all combinations of policies, for each strategy that has any.
 fn combinations() -> Vec<Strategy> {
@@ -28,7 +29,7 @@ fn combinations() -> Vec<Strategy> {
             })
         }));
     }
-    all.extend(Oracle::ALL.map(Strategy::dealing));
+    all.extend(DealRule::ALL.map(Strategy::dealing));
     all
 }
 
@@ -41,14 +42,6 @@ fn combined(test: impl Fn(Pool)) {
             test(pool.expect("the pool starts"));
         }
     }
-}
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
 }
 
 #[test]

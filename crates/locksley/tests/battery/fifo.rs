@@ -147,22 +147,22 @@ fn every_free_task_runs_once() {
 #[test]
 fn leaving_a_scope_runs_no_token_of_others() {
     on_one_worker(|pool| {
-        let strangers = Arc::new(AtomicUsize::new(0));
+        let unrelated = Arc::new(AtomicUsize::new(0));
         pool.install(|| {
             let here = std::thread::current().id();
             let scope_left = Arc::new(Mutex::new(false));
             for _ in 0..10 {
-                let (strangers, scope_left) = (strangers.clone(), scope_left.clone());
+                let (unrelated, scope_left) = (unrelated.clone(), scope_left.clone());
                 drop(locksley::spawn_fifo(move || {
                     if std::thread::current().id() == here && !*scope_left.lock().unwrap() {
-                        strangers.fetch_add(1, Ordering::Relaxed);
+                        unrelated.fetch_add(1, Ordering::Relaxed);
                     }
                 }));
             }
             locksley::scope_fifo(|s| (0..10).for_each(|_| s.spawn_fifo(|_| ())));
             *scope_left.lock().unwrap() = true;
         });
-        assert_eq!(strangers.load(Ordering::Relaxed), 0);
+        assert_eq!(unrelated.load(Ordering::Relaxed), 0);
     });
 }
 

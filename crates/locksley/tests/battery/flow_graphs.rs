@@ -124,9 +124,12 @@ fn what_cannot_run_is_refused() {
     );
     assert!(error.to_string().contains("b -> c -> d -> b"), "{error}");
 
+    // The first node of another graph is reported, even if this graph has as many nodes.
     let mut other = Graph::new();
-    other.task("only", || ());
-    other.edge(nodes[2], nodes[3]);
+    let own = ["e", "f", "g", "h"].map(|name| other.task(name, || ()));
+    other.edge(own[0], own[1]);
+    other.edge(own[0], nodes[2]);
+    other.edge(nodes[3], own[0]);
     assert_eq!(other.build().unwrap_err(), GraphError::UnknownNode(2));
 }
 

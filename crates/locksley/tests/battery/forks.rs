@@ -3,14 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley::{Pool, Strategy, Worker};
 
 use crate::everywhere;
-
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use crate::support::fib;
 
 fn worker_fib(worker: &Worker, n: u64) -> u64 {
     if n < 2 {

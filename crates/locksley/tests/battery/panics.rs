@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley::{Pool, Strategy};
 
 use crate::everywhere;
+use crate::support::panic_text;
 
 /// Returns the message of the panic that `f` ends with.
 fn panic_of<R>(f: impl FnOnce() -> R) -> String {
@@ -12,15 +13,7 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
         f();
     }))
     .expect_err("it should panic");
-    payload.downcast_ref::<&str>().map_or_else(
-        || {
-            payload
-                .downcast_ref::<String>()
-                .cloned()
-                .unwrap_or_default()
-        },
-        |text| (*text).to_owned(),
-    )
+    panic_text(&*payload).to_owned()
 }
 
 #[test]

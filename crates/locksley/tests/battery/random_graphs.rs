@@ -5,16 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::Pool;
+use locksley_policy::mix;
 
 use crate::everywhere;
-
-/// Returns a hash of the seed.
-fn mix(seed: u64) -> u64 {
-    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// Returns the seeds of a node's children, at most three.
 fn children(seed: u64, depth: usize) -> Vec<u64> {

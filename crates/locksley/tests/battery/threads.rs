@@ -111,6 +111,18 @@ fn a_refusal_ends_those_that_were_started() {
 }
 
 #[test]
+fn a_refusal_does_not_count_the_adopted_thread() {
+    let builder = Pool::builder().workers(3).use_current_thread();
+    let error = builder
+        .build_with(|_| Err(io::Error::other("no more")))
+        .unwrap_err();
+    assert!(
+        matches!(error, BuildError::Thread { started: 0, .. }),
+        "{error}"
+    );
+}
+
+#[test]
 #[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_panic_while_starting_ends_those_that_were_started() {
     let started = Mutex::new(Vec::new());
@@ -227,7 +239,7 @@ fn without_spares_every_index_is_below_the_size() {
         });
         assert!(pool.run(|worker| worker.num_spares() == 0 && worker.num_workers() == 3));
         #[cfg(feature = "stats")]
-        assert_eq!(pool.stats().workers().len(), 3, "no spare was called up");
+        assert_eq!(pool.stats().workers().len(), 3, "no spare was activated");
     });
 }
 
@@ -254,7 +266,7 @@ fn pools_without_spares_call_into_each_other() {
 
 /// A worker waits for a task, which waits for an unrelated one: the unrelated one finds a worker.
 #[test]
-fn without_spares_a_waiter_runs_strangers_in_the_end() {
+fn without_spares_a_waiter_runs_unrelated_jobs_in_the_end() {
     without_spares(2, |pool| {
         if format!("{pool:?}").contains("SemiPrivate") {
             // There, a spawned task stays private until the next fork, and may wait forever.

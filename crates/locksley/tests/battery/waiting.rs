@@ -4,7 +4,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use locksley::{JoinHandle, Pool, Strategy, Waiting};
 
 use crate::everywhere;
-use crate::support::{limit, until, until_blocked, until_state};
+use crate::support::{kept, limit, until, until_blocked, until_state};
 
 fn spread(depth: usize) -> usize {
     if depth == 0 {
@@ -40,14 +40,14 @@ fn a_lock_held_while_waiting_is_no_deadlock() {
 fn leaving_a_scope_runs_no_unrelated_task() {
     everywhere(|pool| {
         let leaving = Arc::new(AtomicBool::new(false));
-        let strangers = Arc::new(AtomicUsize::new(0));
+        let unrelated = Arc::new(AtomicUsize::new(0));
         pool.install(|| {
             let here = std::thread::current().id();
             for _ in 0..100 {
-                let (leaving, strangers) = (leaving.clone(), strangers.clone());
+                let (leaving, unrelated) = (leaving.clone(), unrelated.clone());
                 drop(locksley::spawn(move || {
                     if leaving.load(Ordering::Relaxed) && std::thread::current().id() == here {
-                        strangers.fetch_add(1, Ordering::Relaxed);
+                        unrelated.fetch_add(1, Ordering::Relaxed);
                     }
                 }));
             }
@@ -63,7 +63,7 @@ fn leaving_a_scope_runs_no_unrelated_task() {
                 leaving.store(false, Ordering::Relaxed);
             }
         });
-        assert_eq!(strangers.load(Ordering::Relaxed), 0);
+        assert_eq!(unrelated.load(Ordering::Relaxed), 0);
     });
 }
 
@@ -107,19 +107,13 @@ fn pools_that_call_each_other_finish() {
     assert_eq!(answer, 42);
 }
 
-/// Leaked pools, to which tasks have `'static` references.
-static POOLS: Mutex<Vec<&Pool>> = Mutex::new(Vec::new());
-
 /// Two nested joins on one worker while the other worker stays busy: the inner join's first closure
 /// calls `wait` with a task that the other worker is running. Each job must run once.
 fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
     let _limit = limit();
     for strategy in Strategy::ALL {
         let builder = Pool::builder().workers(2).strategy(strategy);
-        let pool = builder.waiting(waiting).build().unwrap();
-        let pool: &'static Pool = Box::leak(Box::new(pool));
-        // The memory stays reachable, so leak detectors do not report it.
-        POOLS.lock().unwrap().push(pool);
+        let pool = kept(builder.waiting(waiting).build().unwrap());
         for _ in 0..10 {
             let runs = pool.install(|| joins_around(pool, waiting, &wait));
             assert_eq!(runs, [1, 1], "{strategy}");

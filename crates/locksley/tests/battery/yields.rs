@@ -104,7 +104,7 @@ fn all_over_a_tree_of_joins() {
 }
 
 #[test]
-fn a_yield_reads_the_mail() {
+fn a_yield_runs_targeted_jobs() {
     everywhere(|pool| {
         pool.install(|| {
             let runs = Arc::new(AtomicUsize::new(0));

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use locksley::{Pool, Strategy};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
+use crate::support::panic_text;
 
 /// Builds a pool with an adopted thread that has ended.
 fn deserted(workers: usize, strategy: Strategy) -> Pool {
@@ -22,13 +23,13 @@ fn deserted(workers: usize, strategy: Strategy) -> Pool {
 /// Asserts that `call` panics with a message that contains `what`.
 fn refuses(what: &str, call: impl FnOnce()) {
     let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it cannot be done");
-    let message = payload.downcast_ref::<&str>().expect("a panic has a text");
+    let message = panic_text(&*payload);
     assert!(message.contains(what), "{message}");
 }
 
 #[test]
 fn a_pool_dropped_beside_a_broadcast() {
-    finishes("adopted::a_pool_dropped_beside_a_broadcast", || {
+    assert_finishes("adopted::a_pool_dropped_beside_a_broadcast", || {
         for strategy in Strategy::ALL {
             let builder = Pool::builder().workers(2).strategy(strategy);
             let run = || {
@@ -56,7 +57,7 @@ fn a_pool_dropped_beside_a_broadcast() {
 
 #[test]
 fn a_broadcast_to_a_thread_that_has_ended() {
-    finishes("adopted::a_broadcast_to_a_thread_that_has_ended", || {
+    assert_finishes("adopted::a_broadcast_to_a_thread_that_has_ended", || {
         for strategy in Strategy::ALL {
             let pool = deserted(2, strategy);
             refuses("a worker of this pool has left", || {
@@ -72,7 +73,7 @@ fn a_broadcast_to_a_thread_that_has_ended() {
 
 #[test]
 fn a_broadcast_that_a_thread_has_not_run_when_it_ends() {
-    finishes(
+    assert_finishes(
         "adopted::a_broadcast_that_a_thread_has_not_run_when_it_ends",
         || {
             for _ in 0..100 {
@@ -101,7 +102,7 @@ fn a_broadcast_that_a_thread_has_not_run_when_it_ends() {
 
 #[test]
 fn a_pool_without_a_thread() {
-    finishes("adopted::a_pool_without_a_thread", || {
+    assert_finishes("adopted::a_pool_without_a_thread", || {
         for strategy in Strategy::ALL {
             let pool = deserted(1, strategy);
             let refuses = |call: &dyn Fn()| refuses("only worker has ended", call);
@@ -116,7 +117,7 @@ fn a_pool_without_a_thread() {
 
 #[test]
 fn a_broadcast_on_the_thread_after_its_pool() {
-    finishes("adopted::a_broadcast_on_the_thread_after_its_pool", || {
+    assert_finishes("adopted::a_broadcast_on_the_thread_after_its_pool", || {
         let run = || {
             let pool = Pool::builder()
                 .workers(3)

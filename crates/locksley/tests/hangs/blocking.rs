@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 
 use locksley::{Pool, Strategy, Waiting, block_on};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Rounds of a scope whose tasks each wait for a task of their own, with more workers than there
 /// are processors.
@@ -39,21 +39,21 @@ fn rounds_of_waiting(workers: usize, waiting: Waiting) {
 
 #[test]
 fn three_workers_on_two_processors() {
-    finishes("blocking::three_workers_on_two_processors", || {
+    assert_finishes("blocking::three_workers_on_two_processors", || {
         rounds_of_waiting(3, Waiting::Leapfrog);
     });
 }
 
 #[test]
 fn three_to_nine_workers_on_two_processors() {
-    finishes("blocking::three_to_nine_workers_on_two_processors", || {
+    assert_finishes("blocking::three_to_nine_workers_on_two_processors", || {
         (3..=9).for_each(|workers| rounds_of_waiting(workers, Waiting::Leapfrog));
     });
 }
 
 #[test]
 fn three_to_nine_workers_that_take_any_work() {
-    finishes("blocking::three_to_nine_workers_that_take_any_work", || {
+    assert_finishes("blocking::three_to_nine_workers_that_take_any_work", || {
         (3..=9).for_each(|workers| rounds_of_waiting(workers, Waiting::TakeAny));
     });
 }
@@ -117,14 +117,14 @@ fn promises_everywhere(count: usize) {
 
 #[test]
 fn sixty_six_futures_of_other_tasks() {
-    finishes("blocking::sixty_six_futures_of_other_tasks", || {
+    assert_finishes("blocking::sixty_six_futures_of_other_tasks", || {
         promises_everywhere(66);
     });
 }
 
 #[test]
 fn a_thousand_futures_of_other_tasks() {
-    finishes("blocking::a_thousand_futures_of_other_tasks", || {
+    assert_finishes("blocking::a_thousand_futures_of_other_tasks", || {
         promises_everywhere(1000);
     });
 }
@@ -132,7 +132,7 @@ fn a_thousand_futures_of_other_tasks() {
 /// Pools with few spares: when they are used up, a waiter takes any work.
 #[test]
 fn futures_of_other_tasks_with_few_spares() {
-    finishes("blocking::futures_of_other_tasks_with_few_spares", || {
+    assert_finishes("blocking::futures_of_other_tasks_with_few_spares", || {
         for spares in [0, 1, 2, 7] {
             for workers in [1, 2, 3] {
                 let pool = Pool::builder().workers(workers).spares(spares).build();
@@ -145,7 +145,7 @@ fn futures_of_other_tasks_with_few_spares() {
 /// Nested tasks, each of which blocks on the handle of the next: deeper than there are spares.
 #[test]
 fn nested_handles_beyond_the_spares() {
-    finishes("blocking::nested_handles_beyond_the_spares", || {
+    assert_finishes("blocking::nested_handles_beyond_the_spares", || {
         fn nest(depth: usize) -> usize {
             match depth {
                 0 => 0,
@@ -163,7 +163,7 @@ fn nested_handles_beyond_the_spares() {
 /// run: every strategy must let a thief take it.
 #[test]
 fn a_first_closure_that_waits_for_the_second() {
-    finishes(
+    assert_finishes(
         "blocking::a_first_closure_that_waits_for_the_second",
         || {
             for strategy in Strategy::ALL {
@@ -186,7 +186,7 @@ fn a_first_closure_that_waits_for_the_second() {
 /// The same for a task of a scope, and for a detached task.
 #[test]
 fn a_task_that_is_waited_for_on_a_channel() {
-    finishes("blocking::a_task_that_is_waited_for_on_a_channel", || {
+    assert_finishes("blocking::a_task_that_is_waited_for_on_a_channel", || {
         for strategy in Strategy::ALL {
             let pool = Pool::builder().workers(2).strategy(strategy).build();
             let pool = pool.unwrap();
@@ -210,7 +210,7 @@ fn a_task_that_is_waited_for_on_a_channel() {
 /// Under [`Waiting::Own`] there are no spares, so a worker runs the task whose handle it polls.
 #[test]
 fn futures_of_tasks_where_waiters_run_what_is_theirs() {
-    finishes(
+    assert_finishes(
         "blocking::futures_of_tasks_where_waiters_run_what_is_theirs",
         || {
             for workers in [1, 2] {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::{Pool, Strategy, Waiting};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Four threads broadcast at once, and each broadcast waits until all workers are in it.
 fn from_four_threads(pool: &Pool) {
@@ -30,7 +30,7 @@ fn from_four_threads(pool: &Pool) {
 
 #[test]
 fn four_threads_at_once() {
-    finishes("broadcasts::four_threads_at_once", || {
+    assert_finishes("broadcasts::four_threads_at_once", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for workers in [1, 2, 3, 8] {
                 let pool = Pool::builder().workers(workers).waiting(waiting).build();
@@ -43,7 +43,7 @@ fn four_threads_at_once() {
 /// The same from four tasks of another pool, and from tasks of the pool itself.
 #[test]
 fn four_tasks_at_once() {
-    finishes("broadcasts::four_tasks_at_once", || {
+    assert_finishes("broadcasts::four_tasks_at_once", || {
         for workers in [2, 8] {
             let pool = Pool::builder().workers(workers).build().unwrap();
             let other = Pool::builder().workers(4).build().unwrap();
@@ -72,7 +72,7 @@ fn four_tasks_at_once() {
 /// broadcasts that are sent to it.
 #[test]
 fn two_pools_broadcast_to_each_other() {
-    finishes("broadcasts::two_pools_broadcast_to_each_other", || {
+    assert_finishes("broadcasts::two_pools_broadcast_to_each_other", || {
         for workers in [1, 2, 4] {
             let [first, second] =
                 [(); 2].map(|()| Pool::builder().workers(workers).build().unwrap());
@@ -103,7 +103,7 @@ fn two_pools_broadcast_to_each_other() {
 /// Broadcasts inside of broadcasts.
 #[test]
 fn a_broadcast_in_each_broadcast() {
-    finishes("broadcasts::a_broadcast_in_each_broadcast", || {
+    assert_finishes("broadcasts::a_broadcast_in_each_broadcast", || {
         for workers in [1, 2, 5, 9] {
             let pool = Pool::builder().workers(workers).build().unwrap();
             let runs = AtomicUsize::new(0);
@@ -122,7 +122,7 @@ fn a_broadcast_in_each_broadcast() {
 /// Joins around a broadcast, whose waits take the jobs of outer joins: each closure runs once.
 #[test]
 fn joins_around_a_broadcast_run_once() {
-    finishes("broadcasts::joins_around_a_broadcast_run_once", || {
+    assert_finishes("broadcasts::joins_around_a_broadcast_run_once", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for strategy in [Strategy::ChaseLev, Strategy::Stealing] {
                 // The fault that this test looks for is rare, so a release build makes more
@@ -150,8 +150,8 @@ fn joins_around_a_broadcast(pool: &Pool) {
     let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
         locksley::join(a, b);
     };
-    let letters = || drop(pool.broadcast(|_| run(6)()));
-    let deepest = || fork(&run(0), &letters);
+    let broadcasts = || drop(pool.broadcast(|_| run(6)()));
+    let deepest = || fork(&run(0), &broadcasts);
     let deeper = || fork(&deepest, &run(1));
     let deep = || fork(&deeper, &run(2));
     let beside = || fork(&run(3), &run(4));
@@ -161,6 +161,6 @@ fn joins_around_a_broadcast(pool: &Pool) {
     assert_eq!(
         runs,
         [1, 1, 1, 1, 1, 1, 2],
-        "each closure runs once, the letter twice"
+        "each closure runs once, the broadcast twice"
     );
 }

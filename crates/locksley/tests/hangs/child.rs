@@ -1,11 +1,11 @@
 //! Runs a test in a child process.
 
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::KNOWN;
+use crate::support::run_again;
 
 /// Environment variable that is set in the child, to the name of its test.
 const CHILD: &str = "LOCKSLEY_HANGS_CHILD";
@@ -17,19 +17,15 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs `program` in a child process, and fails if it does not end or panics. `name` is the test's
 /// name, with its module.
-pub(crate) fn finishes(name: &str, program: impl FnOnce()) {
-    finishes_within(LIMIT, name, program);
+pub(crate) fn assert_finishes(name: &str, program: impl FnOnce()) {
+    assert_finishes_within(LIMIT, name, program);
 }
 
 /// [`finishes`] with another limit.
-pub(crate) fn finishes_within(limit: Duration, name: &str, program: impl FnOnce()) {
+pub(crate) fn assert_finishes_within(limit: Duration, name: &str, program: impl FnOnce()) {
     if std::env::var(CHILD).as_deref() == Ok(name) {
         program();
         println!("{OVER}");
-        return;
-    }
-    if KNOWN.contains(&name) && std::env::var("LOCKSLEY_HANGS").as_deref() != Ok("all") {
-        println!("{name} is known to fail, and is left out");
         return;
     }
     let mut child = start(name);
@@ -41,7 +37,7 @@ pub(crate) fn finishes_within(limit: Duration, name: &str, program: impl FnOnce(
         let texts = (printed.join().unwrap(), complained.join().unwrap());
         assert!(
             ended,
-            "{name} stands still: it was killed after {limit:?}\n{}{}",
+            "{name} hangs: it was killed after {limit:?}\n{}{}",
             texts.0, texts.1
         );
         texts
@@ -55,9 +51,7 @@ pub(crate) fn finishes_within(limit: Duration, name: &str, program: impl FnOnce(
 }
 
 fn start(name: &str) -> Child {
-    let program = std::env::current_exe().expect("the test knows its file");
-    Command::new(program)
-        .args([name, "--exact", "--nocapture"])
+    run_again(name)
         .env(CHILD, name)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

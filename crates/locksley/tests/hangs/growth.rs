@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use locksley::prelude::*;
 use locksley::{JoinHandle, Pool};
 
-use crate::child::finishes_within;
+use crate::child::assert_finishes_within;
 
 /// A time limit so long that exceeding it counts as a hang.
 const FOREVER: Duration = Duration::from_secs(180);
@@ -27,7 +27,7 @@ fn compare(n: usize, program: impl Fn(&Pool, usize) + Sync) {
 
 #[test]
 fn handles_joined_in_the_order_of_spawning() {
-    finishes_within(
+    assert_finishes_within(
         FOREVER,
         "growth::handles_joined_in_the_order_of_spawning",
         || {
@@ -42,7 +42,7 @@ fn handles_joined_in_the_order_of_spawning() {
 
 #[test]
 fn fifo_handles_joined_in_the_order_of_spawning() {
-    finishes_within(
+    assert_finishes_within(
         FOREVER,
         "growth::fifo_handles_joined_in_the_order_of_spawning",
         || {
@@ -62,7 +62,7 @@ fn fifo_handles_joined_in_the_order_of_spawning() {
 #[test]
 fn a_joined_fifo_task_leaves_nothing_behind() {
     const NAME: &str = "growth::a_joined_fifo_task_leaves_nothing_behind";
-    finishes_within(FOREVER, NAME, || {
+    assert_finishes_within(FOREVER, NAME, || {
         compare(2_500, |_, tasks| {
             for n in 0..tasks {
                 assert_eq!(locksley::spawn_fifo(move || n).join(), n);
@@ -96,7 +96,7 @@ fn a_chain_of_joins_that_spawn() {
             );
         }
     }
-    finishes_within(FOREVER, "growth::a_chain_of_joins_that_spawn", || {
+    assert_finishes_within(FOREVER, "growth::a_chain_of_joins_that_spawn", || {
         compare(1_000, |_, tasks| chain(tasks));
     });
 }
@@ -104,7 +104,7 @@ fn a_chain_of_joins_that_spawn() {
 /// Joins one after the other, each of which leaves a task behind.
 #[test]
 fn a_row_of_joins_that_spawn() {
-    finishes_within(FOREVER, "growth::a_row_of_joins_that_spawn", || {
+    assert_finishes_within(FOREVER, "growth::a_row_of_joins_that_spawn", || {
         compare(4_000, |_, tasks| {
             for _ in 0..tasks {
                 locksley::join(|| locksley::spawn_detached(|| ()), || ());
@@ -133,7 +133,7 @@ fn join_between(
 /// Joins tasks on the only worker of a pool, which never gets to their ghosts in its queue: the
 /// ghosts must be freed nevertheless.
 fn ghosts_are_swept(test: &str, spawn: fn(usize) -> JoinHandle<usize>) {
-    finishes_within(FOREVER, test, || {
+    assert_finishes_within(FOREVER, test, || {
         let pool = Pool::builder().workers(1).build().unwrap();
         pool.install(|| {
             let handles = join_between(400, spawn);
@@ -158,7 +158,7 @@ fn ghosts_in_a_queue_in_order_are_swept() {
 /// The only worker joins tasks that an outside thread has put into the pool's queue.
 #[test]
 fn ghosts_in_the_pools_queue_are_swept() {
-    finishes_within(
+    assert_finishes_within(
         FOREVER,
         "growth::ghosts_in_the_pools_queue_are_swept",
         || {
@@ -190,7 +190,7 @@ fn ghosts_in_the_pools_queue_are_swept() {
 /// One worker only spawns tasks, and another one joins them.
 #[test]
 fn ghosts_that_another_worker_leaves_are_swept() {
-    finishes_within(
+    assert_finishes_within(
         FOREVER,
         "growth::ghosts_that_another_worker_leaves_are_swept",
         || {
@@ -221,7 +221,7 @@ fn ghosts_that_another_worker_leaves_are_swept() {
 /// A worker deals its tasks to another worker, which is busy, and joins them.
 #[test]
 fn ghosts_that_were_dealt_are_swept() {
-    finishes_within(FOREVER, "growth::ghosts_that_were_dealt_are_swept", || {
+    assert_finishes_within(FOREVER, "growth::ghosts_that_were_dealt_are_swept", || {
         let builder = Pool::builder().workers(2).spares(0);
         let pool = builder
             .strategy("dealing".parse().unwrap())
@@ -257,7 +257,7 @@ fn ghosts_that_were_dealt_are_swept() {
 #[test]
 fn loops_whose_rule_takes_one_item_off() {
     let name = "growth::loops_whose_rule_takes_one_item_off";
-    finishes_within(FOREVER, name, || {
+    assert_finishes_within(FOREVER, name, || {
         let pool = Pool::builder().workers(4).stack_size(1 << 20).build();
         let pool = pool.unwrap();
         let items: Vec<u32> = (0..3_000).collect();
@@ -295,7 +295,7 @@ fn nest(depth: usize) {
 /// Each waiter inspects the jobs that the others run.
 #[test]
 fn many_waiters() {
-    finishes_within(FOREVER, "growth::many_waiters", || {
+    assert_finishes_within(FOREVER, "growth::many_waiters", || {
         let pool = Pool::builder().workers(2).spares(400).build().unwrap();
         for depth in [50, 200] {
             let start = Instant::now();
@@ -308,7 +308,7 @@ fn many_waiters() {
 /// Each waiter looks for its tasks in the pool's queue.
 #[test]
 fn many_waiters_beside_a_long_queue() {
-    finishes_within(FOREVER, "growth::many_waiters_beside_a_long_queue", || {
+    assert_finishes_within(FOREVER, "growth::many_waiters_beside_a_long_queue", || {
         let pool = Pool::builder().workers(2).build().unwrap();
         let (done, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
         let wait = || {
@@ -354,7 +354,7 @@ fn scopes_beside_tasks_of_other_scopes() {
         });
     }
     const NAME: &str = "growth::scopes_beside_tasks_of_other_scopes";
-    finishes_within(FOREVER, NAME, || {
+    assert_finishes_within(FOREVER, NAME, || {
         let pool = Pool::builder().workers(2).build().unwrap();
         for tasks in [100, 400] {
             let (levels, done, start) = (128, AtomicUsize::new(0), Instant::now());

@@ -4,7 +4,7 @@ use std::thread;
 
 use locksley::{Pool, Waiting, block_on};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Id of an ordinary user, to whom the limit on threads applies. No process should have it.
 const USER: libc::uid_t = 61_234;
@@ -52,7 +52,7 @@ fn without_spares(program: impl Fn(&Pool) + Sync) {
 
 #[test]
 fn a_refused_spare_of_a_future() {
-    finishes("limits::a_refused_spare_of_a_future", || {
+    assert_finishes("limits::a_refused_spare_of_a_future", || {
         without_spares(|pool| {
             let seven = pool.install(|| block_on(locksley::spawn(|| 7)));
             assert_eq!(seven, 7);
@@ -62,7 +62,7 @@ fn a_refused_spare_of_a_future() {
 
 #[test]
 fn refused_spares_of_many_futures() {
-    finishes("limits::refused_spares_of_many_futures", || {
+    assert_finishes("limits::refused_spares_of_many_futures", || {
         without_spares(|pool| {
             for _ in 0..20 {
                 pool.scope(|s| {
@@ -82,7 +82,7 @@ fn refused_spares_of_many_futures() {
 
 #[test]
 fn refused_spares_of_calls_into_another_pool() {
-    finishes("limits::refused_spares_of_calls_into_another_pool", || {
+    assert_finishes("limits::refused_spares_of_calls_into_another_pool", || {
         let other = Pool::builder().workers(1).build().unwrap();
         without_spares(|pool| {
             pool.in_place_scope(|s| {

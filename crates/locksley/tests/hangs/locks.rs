@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use locksley::{Pool, Strategy};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Strategies that keep spawned tasks in different queues, or move them before they run.
 const STRATEGIES: [&str; 10] = [
@@ -54,7 +54,7 @@ fn with_each(run: impl Fn(&Pool)) {
 /// A worker must not run another task that wants the lock before a part of the task that holds it.
 #[test]
 fn a_scope_under_a_lock() {
-    finishes("locks::a_scope_under_a_lock", || {
+    assert_finishes("locks::a_scope_under_a_lock", || {
         with_each(|pool| {
             hold_while(pool, 8, |tasks| {
                 locksley::scope(|s| {
@@ -70,7 +70,7 @@ fn a_scope_under_a_lock() {
 /// The same with parts that spawn each other, on any worker.
 #[test]
 fn a_scope_that_grows_under_a_lock() {
-    finishes("locks::a_scope_that_grows_under_a_lock", || {
+    assert_finishes("locks::a_scope_that_grows_under_a_lock", || {
         with_each(|pool| {
             hold_while(pool, 8, |tasks| {
                 locksley::scope(|s| {
@@ -97,10 +97,10 @@ fn want(lock: &Arc<Mutex<()>>, tasks: usize) {
 /// A part was spawned by another worker, and lies in its queue among tasks that want the lock.
 #[test]
 fn a_part_among_tasks_that_want_the_lock() {
-    finishes("locks::a_part_among_tasks_that_want_the_lock", || {
+    assert_finishes("locks::a_part_among_tasks_that_want_the_lock", || {
         with_each(|pool| {
             for round in 0..4 {
-                let strangers = [9, 2000][round / 2];
+                let unrelated = [9, 2000][round / 2];
                 // Tasks of the previous round may still want its lock.
                 let lock = Arc::new(Mutex::new(()));
                 let (began, done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -116,9 +116,9 @@ fn a_part_among_tasks_that_want_the_lock() {
                         locksley::scope(|s| {
                             s.spawn(|s| {
                                 began.store(true, Ordering::Release);
-                                want(lock, strangers);
+                                want(lock, unrelated);
                                 s.spawn(|_| count(done));
-                                want(lock, strangers);
+                                want(lock, unrelated);
                             });
                             until_it_began();
                         });
@@ -126,9 +126,9 @@ fn a_part_among_tasks_that_want_the_lock() {
                         locksley::scope_fifo(|s| {
                             s.spawn_fifo(|s| {
                                 began.store(true, Ordering::Release);
-                                want(lock, strangers);
+                                want(lock, unrelated);
                                 s.spawn_fifo(|_| count(done));
-                                want(lock, strangers);
+                                want(lock, unrelated);
                             });
                             until_it_began();
                         });
@@ -143,7 +143,7 @@ fn a_part_among_tasks_that_want_the_lock() {
 /// A task that holds the lock calls another pool, which calls back.
 #[test]
 fn a_call_back_under_a_lock() {
-    finishes("locks::a_call_back_under_a_lock", || {
+    assert_finishes("locks::a_call_back_under_a_lock", || {
         with_each(|pool| {
             let other = Pool::builder().workers(2).build().unwrap();
             let lock = Arc::new(Mutex::new(()));

@@ -3,8 +3,6 @@
 //! A pool that hangs cannot be tested in the test's own process: the test would hang too. So each
 //! test starts this binary again, for itself alone, and kills it after a time limit. The limits
 //! only tell a hang from slowness: none of the programs takes a second on an idle machine.
-//!
-//! `LOCKSLEY_HANGS=all` runs the programs of [`KNOWN`] too.
 #![cfg(all(target_os = "linux", not(loom)))]
 
 mod adopted;
@@ -16,8 +14,6 @@ mod limits;
 mod locks;
 mod pools;
 mod starting;
+#[path = "../support/mod.rs"]
+mod support;
 mod unwinding;
-
-/// Programs that the pool does not always finish. They are skipped unless `LOCKSLEY_HANGS` is
-/// `all`. A test that passes every time must be removed from this list.
-const KNOWN: &[&str] = &[];

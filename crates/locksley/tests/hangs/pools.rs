@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy, Waiting};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Keeps a processor busy for `time`.
 fn work(time: Duration) {
@@ -38,14 +38,14 @@ fn calls_back(workers: usize, tasks: usize, waiting: Waiting) {
 
 #[test]
 fn seventy_tasks_that_call_there_and_back() {
-    finishes("pools::seventy_tasks_that_call_there_and_back", || {
+    assert_finishes("pools::seventy_tasks_that_call_there_and_back", || {
         calls_back(2, 70, Waiting::Leapfrog);
     });
 }
 
 #[test]
 fn tasks_that_call_there_and_back() {
-    finishes("pools::tasks_that_call_there_and_back", || {
+    assert_finishes("pools::tasks_that_call_there_and_back", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for workers in [1, 2, 3] {
                 calls_back(workers, 200, waiting);
@@ -57,7 +57,7 @@ fn tasks_that_call_there_and_back() {
 /// Two pools that install into each other, both at once.
 #[test]
 fn two_pools_that_install_into_each_other() {
-    finishes("pools::two_pools_that_install_into_each_other", || {
+    assert_finishes("pools::two_pools_that_install_into_each_other", || {
         fn to_and_fro(pools: &[Pool; 2], here: usize, depth: usize) -> usize {
             match depth {
                 0 => 1,
@@ -87,7 +87,7 @@ fn two_pools_that_install_into_each_other() {
 /// Chains of calls through three pools, longer than there are spares, from several threads.
 #[test]
 fn chains_over_three_pools() {
-    finishes("pools::chains_over_three_pools", || {
+    assert_finishes("pools::chains_over_three_pools", || {
         fn chain(pools: &[Pool; 3], step: usize) -> usize {
             match step {
                 0 => 0,
@@ -133,7 +133,7 @@ fn dropped_on_a_worker(workers: usize, waiting: Waiting, last: fn(&Pool)) {
 
 #[test]
 fn dropped_on_a_worker_that_its_last_task_broadcasts_to() {
-    finishes(
+    assert_finishes(
         "pools::dropped_on_a_worker_that_its_last_task_broadcasts_to",
         || {
             for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
@@ -150,7 +150,7 @@ fn dropped_on_a_worker_that_its_last_task_broadcasts_to() {
 
 #[test]
 fn dropped_on_a_worker_that_its_last_task_installs_on() {
-    finishes(
+    assert_finishes(
         "pools::dropped_on_a_worker_that_its_last_task_installs_on",
         || {
             for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
@@ -168,7 +168,7 @@ fn dropped_on_a_worker_that_its_last_task_installs_on() {
 /// All workers of a pool drop a pool each.
 #[test]
 fn every_worker_drops_a_pool() {
-    finishes("pools::every_worker_drops_a_pool", || {
+    assert_finishes("pools::every_worker_drops_a_pool", || {
         for workers in [1, 2, 4] {
             let outer = Pool::builder().workers(workers).build().unwrap();
             let done = Arc::new(AtomicUsize::new(0));
@@ -192,7 +192,7 @@ fn every_worker_drops_a_pool() {
 /// A pool that is dropped by its own last task shuts down on its own.
 #[test]
 fn dropped_by_its_own_task() {
-    finishes("pools::dropped_by_its_own_task", || {
+    assert_finishes("pools::dropped_by_its_own_task", || {
         for workers in [1, 2, 4] {
             for _ in 0..20 {
                 let pool = Arc::new(Pool::builder().workers(workers).build().unwrap());
@@ -214,7 +214,7 @@ fn dropped_by_its_own_task() {
 /// task, the third goes back to sleep: it must be woken once more.
 #[test]
 fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
-    finishes(
+    assert_finishes(
         "pools::what_an_exit_handler_spawns_runs_and_the_pool_ends",
         || {
             for spawners in [1, 3] {
@@ -256,7 +256,7 @@ fn in_handlers(pools: usize, at_start: bool, handler: fn()) {
 
 #[test]
 fn a_start_handler_broadcasts() {
-    finishes("pools::a_start_handler_broadcasts", || {
+    assert_finishes("pools::a_start_handler_broadcasts", || {
         in_handlers(100, true, || {
             drop(locksley::broadcast(|context| context.index()))
         });
@@ -266,7 +266,7 @@ fn a_start_handler_broadcasts() {
 /// Each start handler that blocks causes a spare to start, which runs the handler too.
 #[test]
 fn handlers_block() {
-    finishes("pools::handlers_block", || {
+    assert_finishes("pools::handlers_block", || {
         for at_start in [true, false] {
             in_handlers(10, at_start, || locksley::block_on(locksley::spawn(|| ())));
         }
@@ -276,7 +276,7 @@ fn handlers_block() {
 /// A worker of a pool without spares drops another pool, whose last task calls the worker's pool.
 #[test]
 fn a_pool_without_spares_is_called_by_one_that_it_drops() {
-    finishes(
+    assert_finishes(
         "pools::a_pool_without_spares_is_called_by_one_that_it_drops",
         || {
             let builder = Pool::builder().workers(1).waiting(Waiting::Own);
@@ -298,7 +298,7 @@ fn a_call_beside_tasks_that_spawn_each_other() {
             locksley::spawn_detached(|| again(stop));
         }
     }
-    finishes("pools::a_call_beside_tasks_that_spawn_each_other", || {
+    assert_finishes("pools::a_call_beside_tasks_that_spawn_each_other", || {
         for strategy in Strategy::ALL {
             let pool = Pool::builder()
                 .workers(1)

@@ -12,14 +12,15 @@ use std::time::{Duration, Instant};
 
 use locksley::{Idle, Pool};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
+use crate::support::{fib, panic_text};
 
 /// Eight tasks meet at a barrier in a pool of eight workers on two processors, each time after all
 /// workers have gone to sleep. They can meet only if each has a worker of its own, so all sleepers
 /// must be woken although enough workers for the processors are awake. The times are printed.
 #[test]
 fn tasks_that_meet_after_a_pause() {
-    finishes("starting::tasks_that_meet_after_a_pause", || {
+    assert_finishes("starting::tasks_that_meet_after_a_pause", || {
         let pool = Pool::builder().workers(8).processors(2).build().unwrap();
         for _ in 0..10 {
             thread::sleep(Duration::from_millis(30));
@@ -43,7 +44,7 @@ fn tasks_that_meet_after_a_pause() {
 /// The same inside of the pool: the task that spawns the others is one of the eight.
 #[test]
 fn tasks_that_meet_their_parent() {
-    finishes("starting::tasks_that_meet_their_parent", || {
+    assert_finishes("starting::tasks_that_meet_their_parent", || {
         let pool = Pool::builder().workers(8).processors(2).build().unwrap();
         for _ in 0..10 {
             thread::sleep(Duration::from_millis(30));
@@ -66,7 +67,7 @@ fn tasks_that_meet_their_parent() {
 /// that changes all the time, so no worker seems stuck; a sleeper must take it nevertheless.
 #[test]
 fn tasks_that_fork_until_another_has_run() {
-    finishes("starting::tasks_that_fork_until_another_has_run", || {
+    assert_finishes("starting::tasks_that_fork_until_another_has_run", || {
         let pool = Pool::builder().workers(3).processors(2).build().unwrap();
         for _ in 0..10 {
             let (begun, run) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -92,7 +93,7 @@ fn tasks_that_fork_until_another_has_run() {
 /// woken, and cannot take its job at once, still wakes the next worker when it does.
 #[test]
 fn tasks_that_meet_among_light_sleepers() {
-    finishes("starting::tasks_that_meet_among_light_sleepers", || {
+    assert_finishes("starting::tasks_that_meet_among_light_sleepers", || {
         let (spins, yields) = (0, 0);
         let builder = Pool::builder().workers(8).processors(2);
         let pool = builder.idle(Idle { spins, yields }).build().unwrap();
@@ -114,7 +115,7 @@ fn tasks_that_meet_among_light_sleepers() {
 /// A process that was forked has none of its parent's threads. A join in it must still end.
 #[test]
 fn a_join_in_a_forked_process() {
-    finishes("starting::a_join_in_a_forked_process", || {
+    assert_finishes("starting::a_join_in_a_forked_process", || {
         assert_eq!(locksley::join(|| 1, || 2), (1, 2));
         forked(|| locksley::join(|| 1, || 2) == (1, 2));
     });
@@ -123,7 +124,7 @@ fn a_join_in_a_forked_process() {
 /// A thousand forked processes, each of which computes while the parent's pool has work too.
 #[test]
 fn a_thousand_forked_processes() {
-    finishes("starting::a_thousand_forked_processes", || {
+    assert_finishes("starting::a_thousand_forked_processes", || {
         for _ in 0..1000 {
             let busy = locksley::spawn(|| fib(12));
             forked(|| fib(10) == 55);
@@ -136,7 +137,7 @@ fn a_thousand_forked_processes() {
 /// A child forks another child, and becomes a daemon.
 #[test]
 fn a_child_of_a_forked_process() {
-    finishes("starting::a_child_of_a_forked_process", || {
+    assert_finishes("starting::a_child_of_a_forked_process", || {
         assert_eq!(fib(10), 55);
         forked(|| {
             assert_eq!(fib(11), 89);
@@ -153,7 +154,7 @@ fn a_child_of_a_forked_process() {
 /// A task forks the process. The child can compute, and ends without waiting for the thief.
 #[test]
 fn a_task_that_forks() {
-    finishes("starting::a_task_that_forks", || {
+    assert_finishes("starting::a_task_that_forks", || {
         let pool = Pool::builder().workers(2).build().unwrap();
         for _ in 0..50 {
             pool.install(|| {
@@ -184,7 +185,7 @@ fn a_task_that_forks() {
 /// A join whose job was stolen before the fork panics in the child, which has no thief.
 #[test]
 fn a_child_that_waits_for_its_parents_thief() {
-    finishes("starting::a_child_that_waits_for_its_parents_thief", || {
+    assert_finishes("starting::a_child_that_waits_for_its_parents_thief", || {
         let pool = Pool::builder().workers(2).build().unwrap();
         let (taken, child) = (Barrier::new(2), AtomicI32::new(-1));
         pool.install(|| {
@@ -218,7 +219,7 @@ fn a_child_that_waits_for_its_parents_thief() {
 /// In a forked process, a pool of the parent has no threads, and panics when it is used.
 #[test]
 fn a_pool_of_the_parents() {
-    finishes("starting::a_pool_of_the_parents", || {
+    assert_finishes("starting::a_pool_of_the_parents", || {
         let pool = Pool::builder().workers(2).build().unwrap();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let handle = pool.spawn(move || wait.recv().is_ok());
@@ -250,7 +251,7 @@ fn a_pool_of_the_parents() {
 /// Starting a program has no effect on the pool, whether it forks and calls handlers or not.
 #[test]
 fn programs_that_are_started() {
-    finishes("starting::programs_that_are_started", || {
+    assert_finishes("starting::programs_that_are_started", || {
         locksley::scope(|s| {
             for number in 0..20 {
                 s.spawn(move |_| {
@@ -270,7 +271,7 @@ fn programs_that_are_started() {
 /// The global pool ends with all its threads, and starts again, any number of times.
 #[test]
 fn a_global_pool_that_ends() {
-    finishes("starting::a_global_pool_that_ends", || {
+    assert_finishes("starting::a_global_pool_that_ends", || {
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
         let before = threads();
         for _ in 0..200 {
@@ -288,7 +289,7 @@ fn a_global_pool_that_ends() {
 /// A pool that loses processors parks workers, and wakes them when the processors return.
 #[test]
 fn processors_that_go_and_come_back() {
-    finishes("starting::processors_that_go_and_come_back", || {
+    assert_finishes("starting::processors_that_go_and_come_back", || {
         let all = allowed();
         if all.len() < 2 {
             println!("there is one processor only");
@@ -350,18 +351,9 @@ fn allow(cpus: &[usize]) {
     }
 }
 
-fn fib(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
-
 /// Returns `true` for the panic of a pool that belongs to another process.
 fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
-    let text = payload.downcast_ref::<&str>().copied().unwrap_or("");
-    text.contains("forked")
+    panic_text(payload).contains("forked")
 }
 
 /// Runs a closure in a forked process, and fails if it does not end or returns `false`.
@@ -378,7 +370,7 @@ fn forked(run: impl FnOnce() -> bool) {
     assert_eq!(
         wait_for(child),
         Some(0),
-        "the forked process stands still or failed"
+        "the forked process hangs or failed"
     );
 }
 

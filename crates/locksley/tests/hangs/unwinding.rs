@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use locksley::{Pool, Strategy, Waiting};
 
-use crate::child::finishes;
+use crate::child::assert_finishes;
 
 /// Runs a closure that panics, without a message.
 fn panics(f: impl FnOnce()) {
@@ -34,7 +34,7 @@ fn everywhere(test: impl Fn(&Pool)) {
 /// its guards would roll back, and a lock that it holds when it panics would not be poisoned.
 #[test]
 fn a_second_closure_sees_no_panic() {
-    finishes("unwinding::a_second_closure_sees_no_panic", || {
+    assert_finishes("unwinding::a_second_closure_sees_no_panic", || {
         let seen = AtomicUsize::new(0);
         everywhere(|pool| {
             for _ in 0..20 {
@@ -53,7 +53,7 @@ fn a_second_closure_sees_no_panic() {
 /// The tasks that it runs then, related or not, must not see the panic either.
 #[test]
 fn unrelated_tasks_see_no_panic() {
-    finishes("unwinding::unrelated_tasks_see_no_panic", || {
+    assert_finishes("unwinding::unrelated_tasks_see_no_panic", || {
         let seen = Arc::new(AtomicUsize::new(0));
         everywhere(|pool| {
             if pool.workers() == 1 {
@@ -92,7 +92,7 @@ fn unrelated_tasks_see_no_panic() {
 /// The body of a scope or a flow panics while it has tasks.
 #[test]
 fn tasks_of_a_scope_that_panics_see_no_panic() {
-    finishes(
+    assert_finishes(
         "unwinding::tasks_of_a_scope_that_panics_see_no_panic",
         || {
             let seen = AtomicUsize::new(0);
@@ -129,7 +129,7 @@ fn tasks_of_a_scope_that_panics_see_no_panic() {
 /// Both closures panic: a lock that the second one holds is poisoned.
 #[test]
 fn a_lock_of_the_second_closure_is_poisoned() {
-    finishes(
+    assert_finishes(
         "unwinding::a_lock_of_the_second_closure_is_poisoned",
         || {
             everywhere(|pool| {

@@ -7,21 +7,22 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::engine::{List, Turn};
+use super::engine::{List, NextTask};
 use super::frame::Root;
 use super::helpers::{Advice, Offer};
-use super::queue::{Core, Entry, Mode};
+use super::queue::{AccessMode, Core, Entry};
 use super::reduce::Parts;
-use super::task::{Context, Kind, Task};
+use super::task::{Context, Task};
 use crate::sync::{Ordering, fence};
 
 /// A task that accesses the objects that it has declared.
 #[repr(C)]
 struct Probe {
     task: Task,
-    touches: Vec<(usize, Mode)>,
+    touches: Vec<(usize, AccessMode)>,
     objects: NonNull<[Object]>,
-    entries: Vec<Entry>,
+    /// Owns what the task's list of accesses refers to.
+    _entries: Vec<Entry>,
 }
 
 /// An object, and a value that loom watches.
@@ -29,8 +30,6 @@ struct Object {
     core: Core,
     value: UnsafeCell<u32>,
 }
-
-const KIND: &Kind = &Kind { run };
 
 /// Reads the objects with read accesses, and increments those with exclusive ones.
 unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
@@ -43,12 +42,12 @@ unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
         let value = &objects[object].value;
         match mode {
             // SAFETY: loom checks it.
-            Mode::Read => value.with(|value| unsafe {
+            AccessMode::Read => value.with(|value| unsafe {
                 std::hint::black_box(*value);
             }),
             // SAFETY: loom checks it.
-            Mode::Alone => value.with_mut(|value| unsafe { *value += 1 }),
-            Mode::Cumulate => {}
+            AccessMode::Exclusive => value.with_mut(|value| unsafe { *value += 1 }),
+            AccessMode::Cumulate => {}
         }
     }
 }
@@ -74,7 +73,7 @@ impl Drop for Frame {
     }
 }
 
-type Touches = &'static [(usize, Mode)];
+type Touches = &'static [(usize, AccessMode)];
 
 /// A frame whose first `added` tasks are in its list.
 fn frame_with(added: usize, objects: usize, tasks: &[Touches]) -> Arc<Frame> {
@@ -83,20 +82,19 @@ fn frame_with(added: usize, objects: usize, tasks: &[Touches]) -> Arc<Frame> {
         value: UnsafeCell::new(0),
     };
     let objects: Box<[Object]> = (0..objects).map(|_| new()).collect();
-    let list = List::new();
+    let list = List::default();
     let mut probes = Vec::new();
     for (index, touches) in tasks.iter().enumerate() {
-        let entry = |&(object, mode): &(usize, Mode)| {
+        let entry = |&(object, mode): &(usize, AccessMode)| {
             Entry::new(NonNull::from(&objects[object].core), mode)
         };
-        let mut probe = Box::new(Probe {
-            task: Task::new(KIND, index, 0),
+        let entries: Vec<Entry> = touches.iter().map(entry).collect();
+        let probe = Box::new(Probe {
+            task: Task::new(run, index, 0, NonNull::from(&entries[..]), None),
             touches: touches.to_vec(),
             objects: NonNull::from(&*objects),
-            entries: touches.iter().map(entry).collect(),
+            _entries: entries,
         });
-        let entries = NonNull::from(&probe.entries[..]);
-        probe.task.set_entries(entries);
         let probe = NonNull::from(Box::leak(probe));
         if index < added {
             // SAFETY: the frame keeps it.
@@ -133,9 +131,9 @@ impl Frame {
 /// Runs ready tasks. A thief with an offer goes on until none is ready, and then gives the offer
 /// back.
 fn steal(frame: &Frame, offer: Option<&Offer<'_>>) {
-    while let Turn::Task(first) = frame.list.take(1, offer) {
-        let mut turn = Turn::Task(first);
-        while let Turn::Task(task) = turn {
+    while let NextTask::Task(first) = frame.list.take(1, offer) {
+        let mut turn = NextTask::Task(first);
+        while let NextTask::Task(task) = turn {
             // SAFETY: it was handed out.
             unsafe { frame.list.execute(task, None, &frame.root, false) };
             turn = frame.list.exchange(task, 1, false);
@@ -163,12 +161,12 @@ fn model(thieves: usize, objects: usize, tasks: &'static [Touches], values: &'st
         for (object, &expected) in values.iter().enumerate() {
             assert_eq!(frame.value(object), expected);
         }
-        frame.list.begin_anew();
+        frame.list.reset();
     });
 }
 
-const R: Mode = Mode::Read;
-const W: Mode = Mode::Alone;
+const R: AccessMode = AccessMode::Read;
+const W: AccessMode = AccessMode::Exclusive;
 
 #[test]
 fn a_thief_sees_what_was_written() {
@@ -212,7 +210,7 @@ fn a_thief_comes_while_the_body_forks() {
         frame.run();
         thief.join().unwrap();
         assert_eq!((frame.value(0), frame.value(1)), (2, 1));
-        frame.list.begin_anew();
+        frame.list.reset();
     });
 }
 
@@ -223,7 +221,7 @@ fn a_helper_does_not_miss_what_is_added() {
     loom::model(|| {
         let frame = frame_with(1, 2, &[&[(0, W)], &[(1, W)]]);
         let offer = Arc::new(Offer::new(None));
-        offer.take_again();
+        offer.mark_taken();
         let (thief, its_offer) = (frame.clone(), offer.clone());
         let thief = thread::spawn(move || steal(&thief, Some(&its_offer)));
         frame.add(1);
@@ -235,7 +233,7 @@ fn a_helper_does_not_miss_what_is_added() {
         }
         frame.run();
         assert_eq!((frame.value(0), frame.value(1)), (1, 1));
-        frame.list.begin_anew();
+        frame.list.reset();
     });
 }
 
@@ -259,7 +257,7 @@ fn a_generation_is_retired_when_its_accesses_have_left() {
         frame.run();
         thief.join().unwrap();
         assert_eq!(frame.value(1), 1);
-        frame.list.begin_anew();
+        frame.list.reset();
     });
 }
 
@@ -285,7 +283,7 @@ fn parts_are_folded_before_any_task_reads() {
     loom::model(move || {
         let sum = Arc::new(Sum {
             object: value(0),
-            parts: Parts::new(),
+            parts: Parts::default(),
         });
         let (object, operation) = (NonNull::from(&sum.object), NonNull::from(&add));
         // SAFETY: both outlive the threads; the second task is done before the first.
@@ -295,7 +293,7 @@ fn parts_are_folded_before_any_task_reads() {
         }
         let read = |sum: &Sum| {
             // SAFETY: both tasks are done, and each folds first.
-            assert!(unsafe { sum.parts.settle(2) }.is_ok());
+            unsafe { sum.parts.fold_before(2, |_, _| unreachable!()) };
             // SAFETY: loom checks it.
             assert_eq!(sum.object.with(|sum| unsafe { *sum }), 12);
         };

@@ -22,20 +22,21 @@
 //! **Locks held while waiting** need the same: a waiter that takes unrelated work may take a task
 //! that wants the lock. A task under the lock must not take the lock again, yield, broadcast,
 //! await, or call other pools: tasks that want the lock block their workers, which cannot help
-//! then. The holder alone can finish joins, scopes and handles. A worker's share of a broadcast, a
-//! *letter*, runs on top of a waiting holder too; so in programs with locks, no letter waits for
-//! other workers.
+//! then. The holder alone can finish joins, scopes and handles. A worker's share of a broadcast
+//! runs on top of a waiting holder too; so in programs with locks, no broadcast waits
+//! for other workers.
 //!
 //! **Barriers in broadcasts** block a worker until all workers of its pool have arrived. So in
 //! programs with them, no task blocks on a channel or on a lock that is held for long. The barrier
-//! is the first step of a letter, so that no worker is in a second letter when the first needs it.
+//! is the first step of a share, so that no worker is in a second share when the first needs it.
 
 use std::sync::Arc;
 
 use locksley::{Strategy, Waiting};
 
 use crate::plan::{
-    Call, Ending, Joining, Letter, Meeting, Node, Panic, PoolPlan, Program, Spawning, Tree, Work,
+    BroadcastBody, Call, Ending, Joining, Meeting, Node, Panic, PoolPlan, Program, Spawning, Tree,
+    Work,
 };
 use crate::random::Random;
 use crate::{Feature, is_left_out};
@@ -65,7 +66,7 @@ struct Allowed {
 
 /// The context of a node.
 #[derive(Clone, Copy)]
-struct Place {
+struct Context {
     /// Number of workers of its pool; 0 outside of pools.
     workers: usize,
     depth: usize,
@@ -178,7 +179,7 @@ impl Generator {
 
     /// Generates the tree of a thread outside of all pools.
     fn outside(&mut self) -> Tree {
-        let outside = Place {
+        let outside = Context {
             workers: 0,
             depth: 0,
             locked: false,
@@ -190,52 +191,52 @@ impl Generator {
         })
     }
 
-    fn tree(&mut self, above: Place) -> Tree {
-        let place = Place {
+    fn tree(&mut self, above: Context) -> Tree {
+        let context = Context {
             depth: above.depth + 1,
             ..above
         };
-        Arc::new(self.node(place))
+        Arc::new(self.node(context))
     }
 
-    fn trees(&mut self, place: Place, most: usize) -> Vec<Tree> {
+    fn trees(&mut self, context: Context, most: usize) -> Vec<Tree> {
         let count = 1 + self.random.below(most);
-        (0..count).map(|_| self.tree(place)).collect()
+        (0..count).map(|_| self.tree(context)).collect()
     }
 
-    fn node(&mut self, place: Place) -> Node {
+    fn node(&mut self, context: Context) -> Node {
         self.budget = self.budget.saturating_sub(1);
-        if self.budget == 0 || place.depth > 8 {
+        if self.budget == 0 || context.depth > 8 {
             return self.leaf();
         }
-        let free = !place.locked;
+        let free = !context.locked;
         match self.random.below(32) {
             0..3 => self.leaf(),
-            3..5 => Node::Row(self.trees(place, 4)),
-            5..9 => Node::Join(self.tree(place), self.tree(place)),
-            9..13 => self.scope(place),
-            13..17 => self.spawn(place),
-            17..19 if free => self.meet(place),
+            3..5 => Node::Row(self.trees(context, 4)),
+            5..9 => Node::Join(self.tree(context), self.tree(context)),
+            9..13 => self.scope(context),
+            13..17 => self.spawn(context),
+            17..19 if free => self.meet(context),
             19 if free && self.allowed.elsewhere => Node::Elsewhere {
-                task: self.tree(place),
-                first: self.tree(place),
+                task: self.tree(context),
+                first: self.tree(context),
             },
-            20..22 => self.flow(place),
+            20..22 => self.flow(context),
             22 if free && self.allowed.yields => Node::Yield {
                 local: self.random.one_in(2),
             },
-            23..25 if free => self.broadcast(place),
-            25..28 if free => self.call(place),
-            28..30 => self.caught(place),
+            23..25 if free => self.broadcast(context),
+            25..28 if free => self.call(context),
+            28..30 => self.caught(context),
             30 if free && self.allowed.locks => {
-                let locked = Place {
+                let locked = Context {
                     locked: true,
-                    ..place
+                    ..context
                 };
                 Node::Locked(self.tree(locked))
             }
-            31 if free && place.depth < 5 && !is_left_out(Feature::Fresh) => self.fresh(place),
-            _ => Node::Join(self.tree(place), self.tree(place)),
+            31 if free && context.depth < 5 && !is_left_out(Feature::Fresh) => self.fresh(context),
+            _ => Node::Join(self.tree(context), self.tree(context)),
         }
     }
 
@@ -249,8 +250,8 @@ impl Generator {
         })
     }
 
-    fn scope(&mut self, place: Place) -> Node {
-        let tasks = self.trees(place, 6);
+    fn scope(&mut self, context: Context) -> Node {
+        let tasks = self.trees(context, 6);
         let cancel = self.random.one_in(6);
         Node::Scope {
             fifo: self.random.one_in(3),
@@ -260,64 +261,64 @@ impl Generator {
         }
     }
 
-    fn spawn(&mut self, place: Place) -> Node {
+    fn spawn(&mut self, context: Context) -> Node {
         let joining = match self.random.below(6) {
             0 | 1 => Joining::InOrder,
             2 => Joining::Backwards,
-            3 if !place.locked => Joining::Await,
-            4 if !place.locked => Joining::AwaitAll,
-            _ if !place.locked => Joining::Detached,
+            3 if !context.locked => Joining::Await,
+            4 if !context.locked => Joining::AwaitAll,
+            _ if !context.locked => Joining::Detached,
             _ => Joining::InOrder,
         };
         Node::Spawn {
             spawning: [Spawning::Plain, Spawning::Fifo, Spawning::Near][self.random.below(3)],
             joining,
-            tasks: self.trees(place, 5),
+            tasks: self.trees(context, 5),
         }
     }
 
-    fn meet(&mut self, place: Place) -> Node {
+    fn meet(&mut self, context: Context) -> Node {
         let meeting = match self.random.below(3) {
-            0 if self.allowed.channels && place.workers > 1 => Meeting::Channel,
+            0 if self.allowed.channels && context.workers > 1 => Meeting::Channel,
             1 if self.allowed.yields => Meeting::Yielding,
             _ => Meeting::Future,
         };
         Node::Meet {
             meeting,
             first_waits: self.random.one_in(2),
-            waiter: self.tree(place),
-            sender: self.tree(place),
+            waiter: self.tree(context),
+            sender: self.tree(context),
         }
     }
 
-    fn flow(&mut self, place: Place) -> Node {
+    fn flow(&mut self, context: Context) -> Node {
         Node::Flow {
-            chain: self.trees(place, 3),
-            free: self.trees(place, 3),
+            chain: self.trees(context, 3),
+            free: self.trees(context, 3),
         }
     }
 
-    fn broadcast(&mut self, place: Place) -> Node {
-        let inside = place.workers > 0 && self.random.one_in(2);
-        let waits = !is_left_out(Feature::WaitingLetters);
-        let letter = match self.random.below(6) {
-            0 if waits => Letter::Fork,
-            1 if waits && !self.allowed.locks => Letter::Nested,
-            2 | 3 if self.allowed.barriers => Letter::Barrier,
-            _ => Letter::Leaf,
+    fn broadcast(&mut self, context: Context) -> Node {
+        let inside = context.workers > 0 && self.random.one_in(2);
+        let waits = !is_left_out(Feature::WaitingBroadcasts);
+        let body = match self.random.below(6) {
+            0 if waits => BroadcastBody::Fork,
+            1 if waits && !self.allowed.locks => BroadcastBody::Nested,
+            2 | 3 if self.allowed.barriers => BroadcastBody::Barrier,
+            _ => BroadcastBody::Leaf,
         };
         Node::Broadcast {
             pool: (!inside).then(|| self.random.below(self.pools.len())),
-            letter,
+            body,
             detached: self.random.one_in(3),
         }
     }
 
-    fn call(&mut self, place: Place) -> Node {
+    fn call(&mut self, context: Context) -> Node {
         let pool = self.random.below(self.pools.len());
-        let there = Place {
+        let there = Context {
             workers: self.pools[pool].workers,
-            ..place
+            ..context
         };
         let call = match self.random.below(8) {
             0 => Call::InPlaceScope,
@@ -334,24 +335,24 @@ impl Generator {
         }
     }
 
-    fn caught(&mut self, place: Place) -> Node {
+    fn caught(&mut self, context: Context) -> Node {
         let panic = match self.random.below(7) {
             0 | 1 => Panic::First,
             2 => Panic::Second,
             3 => Panic::ScopeBody,
             4 => Panic::ScopeTask,
-            5 if !place.locked => Panic::Letter,
+            5 if !context.locked => Panic::Broadcast,
             _ => Panic::Handle,
         };
-        Node::Caught(panic, self.tree(place))
+        Node::Caught(panic, self.tree(context))
     }
 
-    fn fresh(&mut self, place: Place) -> Node {
+    fn fresh(&mut self, context: Context) -> Node {
         let mut plan = self.pool();
         plan.workers = plan.workers.min(3);
-        let there = Place {
+        let there = Context {
             workers: plan.workers,
-            ..place
+            ..context
         };
         let ending = [
             Ending::Idle,

@@ -22,6 +22,8 @@ mod plan;
 mod random;
 mod run;
 mod shrink;
+#[path = "../support/mod.rs"]
+mod support;
 mod watchdog;
 
 use std::hash::{BuildHasher, RandomState};
@@ -43,7 +45,7 @@ enum Feature {
     /// More blocked tasks than spares.
     FewSpares,
     /// Broadcasts whose closures fork or broadcast.
-    WaitingLetters,
+    WaitingBroadcasts,
     /// Broadcasts whose closures meet at a barrier.
     Barriers,
     /// First closures that wait on a channel for the second.

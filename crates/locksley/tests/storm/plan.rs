@@ -91,7 +91,7 @@ pub(crate) enum Meeting {
 
 /// A worker's share of a broadcast.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Letter {
+pub(crate) enum BroadcastBody {
     Leaf,
     /// A join of two leaves.
     Fork,
@@ -109,7 +109,7 @@ pub(crate) enum Panic {
     ScopeBody,
     ScopeTask,
     Handle,
-    Letter,
+    Broadcast,
 }
 
 /// How a pool that a task has made ends.
@@ -167,7 +167,7 @@ pub(crate) enum Node {
     /// A broadcast to a pool of the program, or to the current one.
     Broadcast {
         pool: Option<usize>,
-        letter: Letter,
+        body: BroadcastBody,
         detached: bool,
     },
     Call {
@@ -242,12 +242,12 @@ impl Node {
         match self {
             Node::Leaf(_) => 1,
             Node::Yield { .. } => 0,
-            Node::Broadcast { pool, letter, .. } => match letter {
-                Letter::Leaf | Letter::Barrier => workers(*pool),
-                Letter::Fork => 2 * workers(*pool),
-                Letter::Nested => workers(*pool) * workers(*pool),
+            Node::Broadcast { pool, body, .. } => match body {
+                BroadcastBody::Leaf | BroadcastBody::Barrier => workers(*pool),
+                BroadcastBody::Fork => 2 * workers(*pool),
+                BroadcastBody::Nested => workers(*pool) * workers(*pool),
             },
-            Node::Caught(Panic::Letter, task) => task.leaves(pools, here) + here as u64,
+            Node::Caught(Panic::Broadcast, task) => task.leaves(pools, here) + here as u64,
             Node::Call { pool, task, .. } => task.leaves(pools, pools[*pool].workers),
             Node::Fresh { plan, task, .. } => task.leaves(pools, plan.workers),
             _ => {
@@ -282,9 +282,9 @@ impl Node {
             Node::Yield { local } => format!("yield local={local}"),
             Node::Broadcast {
                 pool,
-                letter,
+                body,
                 detached,
-            } => format!("broadcast {letter:?} to {pool:?} detached={detached}"),
+            } => format!("broadcast {body:?} to {pool:?} detached={detached}"),
             Node::Call { pool, call, .. } => format!("pool {pool}: {call:?}"),
             Node::Caught(panic, _) => format!("caught panic {panic:?}"),
             Node::Locked(_) => "locked".into(),

@@ -1,23 +1,17 @@
-//! Pseudo-random numbers from a seed: SplitMix64.
+//! Pseudo-random numbers from a seed.
 
-pub(crate) struct Random(u64);
+use locksley_policy::{Source, SplitMix64};
+
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
+        Random(SplitMix64(seed))
     }
 
     /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.0.next() % end as u64) as usize
     }
 
     /// Returns a number below `end`, small ones more often.

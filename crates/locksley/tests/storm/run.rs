@@ -12,14 +12,15 @@ use std::time::Duration;
 use locksley::{BroadcastContext, Idle, JoinHandle, Pool, Scope, ScopeFifo, Yield, block_on};
 
 use crate::plan::{
-    Call, Ending, Joining, Letter, Meeting, Node, Panic, PoolPlan, Program, Spawning, Tree, Work,
+    BroadcastBody, Call, Ending, Joining, Meeting, Node, Panic, PoolPlan, Program, Spawning, Tree,
+    Work,
 };
 use crate::watchdog;
 use crate::{Feature, is_left_out};
 
 /// A running program. Every spawned task shares its ownership, and `run` waits until they have let
 /// go of it, so that the pools are dropped where the program says, not by the last task.
-pub(crate) struct World {
+pub(crate) struct RunState {
     program: Arc<Program>,
     pub(crate) pools: Vec<Pool>,
     faults: Faults,
@@ -58,7 +59,7 @@ pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
     for (number, plan) in program.pools.iter().enumerate() {
         pools.push(build(plan, format!("p{number}"), &faults)?);
     }
-    let world = Arc::new(World {
+    let run_state = Arc::new(RunState {
         program: program.clone(),
         pools,
         faults: faults.clone(),
@@ -69,18 +70,18 @@ pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
         long: Mutex::new(()),
         short: Mutex::new(()),
     });
-    watchdog::watch(&world);
+    watchdog::watch(&run_state);
     if let [tree] = &program.threads[..] {
-        outside(&world, tree);
+        outside(&run_state, tree);
     } else {
         thread::scope(|threads| {
             for tree in &program.threads {
-                threads.spawn(|| outside(&world, tree));
+                threads.spawn(|| outside(&run_state, tree));
             }
         });
     }
-    let world = alone(world);
-    let ran = world.end()?;
+    let run_state = into_unshared(run_state);
+    let ran = run_state.end()?;
     match lock(&faults).first() {
         Some(fault) => Err(fault.clone()),
         None => Ok(ran),
@@ -88,20 +89,20 @@ pub(crate) fn run(program: &Arc<Program>) -> Result<u64, String> {
 }
 
 /// Runs the tree of a thread outside of the pools.
-fn outside(world: &Arc<World>, tree: &Tree) {
-    for _ in 0..world.program.rounds {
-        if catch_unwind(AssertUnwindSafe(|| world.run(tree))).is_err() {
-            world.fault("a panic came out of the program");
+fn outside(run_state: &Arc<RunState>, tree: &Tree) {
+    for _ in 0..run_state.program.rounds {
+        if catch_unwind(AssertUnwindSafe(|| run_state.run(tree))).is_err() {
+            run_state.fault("a panic came out of the program");
         }
     }
 }
 
-/// Waits until no other task shares the ownership of the world.
-fn alone(mut world: Arc<World>) -> World {
+/// Waits until no other task shares its ownership.
+fn into_unshared(mut run_state: Arc<RunState>) -> RunState {
     loop {
-        match Arc::try_unwrap(world) {
-            Ok(world) => return world,
-            Err(shared) => world = shared,
+        match Arc::try_unwrap(run_state) {
+            Ok(run_state) => return run_state,
+            Err(shared) => run_state = shared,
         }
         thread::sleep(Duration::from_micros(20));
     }
@@ -132,29 +133,31 @@ fn build(plan: &PoolPlan, name: String, faults: &Faults) -> Result<Pool, String>
 
 /// Counts the leaves of a task as skipped if the task is dropped before it starts.
 struct Ticket {
-    world: Arc<World>,
+    run_state: Arc<RunState>,
     leaves: u64,
 }
 
 impl Ticket {
-    fn new(world: &Arc<World>, trees: &[Tree]) -> Ticket {
+    fn new(run_state: &Arc<RunState>, trees: &[Tree]) -> Ticket {
         let here = locksley::current_num_workers();
-        let pools = &world.program.pools;
+        let pools = &run_state.program.pools;
         Ticket {
-            world: world.clone(),
+            run_state: run_state.clone(),
             leaves: trees.iter().map(|tree| tree.leaves(pools, here)).sum(),
         }
     }
 
     /// Notes that the task has started.
-    fn use_up(mut self) {
+    fn consume(mut self) {
         self.leaves = 0;
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.world.skipped.fetch_add(self.leaves, Ordering::Relaxed);
+        self.run_state
+            .skipped
+            .fetch_add(self.leaves, Ordering::Relaxed);
     }
 }
 
@@ -188,14 +191,14 @@ impl Promise {
     }
 }
 
-impl World {
+impl RunState {
     fn fault(&self, text: &str) {
         lock(&self.faults).push(text.into());
     }
 
     /// Ends the pools, each on a worker of the next one, and compares the counts.
     fn end(self) -> Result<u64, String> {
-        let World { mut pools, .. } = self;
+        let RunState { mut pools, .. } = self;
         while let Some(pool) = pools.pop() {
             match pools.last() {
                 Some(next) if self.program.nested_end => next.install(|| drop(pool)),
@@ -273,9 +276,9 @@ impl World {
             Node::Yield { local: false } => drop(locksley::yield_now()),
             Node::Broadcast {
                 pool,
-                letter,
+                body,
                 detached,
-            } => self.broadcast(*pool, *letter, *detached),
+            } => self.broadcast(*pool, *body, *detached),
             Node::Call { pool, call, task } => self.call(&self.pools[*pool], *call, task),
             Node::Caught(panic, task) => self.caught(*panic, task),
             Node::Locked(task) => {
@@ -288,8 +291,8 @@ impl World {
 
     /// Returns the closure of a spawned task that runs a tree.
     fn task(self: &Arc<Self>, tree: &Tree) -> impl FnOnce() + Send + 'static {
-        let (world, tree) = (self.clone(), tree.clone());
-        move || world.run(&tree)
+        let (run_state, tree) = (self.clone(), tree.clone());
+        move || run_state.run(&tree)
     }
 
     fn scope<'s>(
@@ -308,7 +311,7 @@ impl World {
         let cancel = cancel.and_then(|after| after.checked_sub(1));
         let ticket = Ticket::new(self, if chained { tasks } else { &tasks[..1] });
         s.spawn(move |s| {
-            ticket.use_up();
+            ticket.consume();
             if chained {
                 self.scope(s, true, cancel, rest);
             }
@@ -335,7 +338,7 @@ impl World {
         let cancel = cancel.and_then(|after| after.checked_sub(1));
         let ticket = Ticket::new(self, if chained { tasks } else { &tasks[..1] });
         s.spawn_fifo(move |s| {
-            ticket.use_up();
+            ticket.consume();
             if chained {
                 self.scope_fifo(s, true, cancel, rest);
             }
@@ -451,22 +454,22 @@ impl World {
         }
     }
 
-    fn broadcast(self: &Arc<Self>, pool: Option<usize>, letter: Letter, detached: bool) {
+    fn broadcast(self: &Arc<Self>, pool: Option<usize>, body: BroadcastBody, detached: bool) {
         let pool = pool.map(|pool| &self.pools[pool]);
         let workers = pool.map_or_else(locksley::current_num_workers, Pool::workers);
-        let (world, all_here) = (self.clone(), Barrier::new(workers));
-        let run = move |_: BroadcastContext<'_>| match letter {
-            Letter::Leaf => world.leaf(Work::Nothing),
-            Letter::Fork => {
-                let leaf = || world.leaf(Work::Nothing);
+        let (run_state, all_here) = (self.clone(), Barrier::new(workers));
+        let run = move |_: BroadcastContext<'_>| match body {
+            BroadcastBody::Leaf => run_state.leaf(Work::Nothing),
+            BroadcastBody::Fork => {
+                let leaf = || run_state.leaf(Work::Nothing);
                 locksley::join(leaf, leaf);
             }
-            Letter::Nested => {
-                locksley::broadcast(|_| world.leaf(Work::Nothing));
+            BroadcastBody::Nested => {
+                locksley::broadcast(|_| run_state.leaf(Work::Nothing));
             }
-            Letter::Barrier => {
+            BroadcastBody::Barrier => {
                 all_here.wait();
-                world.leaf(Work::Nothing);
+                run_state.leaf(Work::Nothing);
             }
         };
         match (pool, detached) {
@@ -510,7 +513,7 @@ impl World {
                 };
                 locksley::spawn(panics).join();
             }
-            Panic::Letter => {
+            Panic::Broadcast => {
                 run();
                 locksley::broadcast(|context| {
                     self.leaf(Work::Nothing);

@@ -1,9 +1,10 @@
 //! Shrinks a program as long as it still fails, with each try in a process of its own.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use crate::generate::generate;
+use crate::support::run_again;
 use crate::{EXIT_STANDSTILL, Storm, say};
 
 /// Shrinks the program of a seed, and prints the result.
@@ -37,10 +38,8 @@ pub(crate) fn shrink(storm: &Storm, seed: u64) {
 }
 
 fn fails(storm: &Storm, seed: u64, cuts: &[usize]) -> bool {
-    let program = std::env::current_exe().expect("the test knows its file");
     let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
-    let status = Command::new(program)
-        .args(["storm", "--exact", "--nocapture"])
+    let status = run_again("storm")
         .env("LOCKSLEY_STORM_SEED", seed.to_string())
         .env("LOCKSLEY_STORM_CUT", cuts.join(","))
         .env("LOCKSLEY_STORM_PROGRAMS", storm.repeats.to_string())

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use crate::run::World;
+use crate::run::RunState;
 use crate::{EXIT_STANDSTILL, Storm};
 
 /// Interval between checks. Checks are counted instead of time, so that a suspended process or
@@ -15,14 +15,14 @@ use crate::{EXIT_STANDSTILL, Storm};
 const TICK: Duration = Duration::from_millis(50);
 
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
-static CURRENT: Mutex<Option<(String, Weak<World>)>> = Mutex::new(None);
+static CURRENT: Mutex<Option<(String, Weak<RunState>)>> = Mutex::new(None);
 
 /// Notes progress.
 pub(crate) fn progress() {
     PROGRESS.fetch_add(1, Ordering::Relaxed);
 }
 
-fn current() -> std::sync::MutexGuard<'static, Option<(String, Weak<World>)>> {
+fn current() -> std::sync::MutexGuard<'static, Option<(String, Weak<RunState>)>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -33,10 +33,10 @@ pub(crate) fn announce(title: String) {
 }
 
 /// Notes that the program's pools are built.
-pub(crate) fn watch(world: &Arc<World>) {
+pub(crate) fn watch(run_state: &Arc<RunState>) {
     progress();
     if let Some((_, watched)) = &mut *current() {
-        *watched = Arc::downgrade(world);
+        *watched = Arc::downgrade(run_state);
     }
 }
 
@@ -65,15 +65,15 @@ pub(crate) fn start(storm: &Storm) {
 
 /// Prints the state of the program, and ends the process. Does nothing if no program runs.
 fn report() {
-    let Some((title, world)) = current().take() else {
+    let Some((title, run_state)) = current().take() else {
         return;
     };
     // Piece by piece, since printing the later parts may hang too.
-    say(&format!("\nNothing moves.\n{title}\n"));
+    say(&format!("\nNo task makes progress.\n{title}\n"));
     say(&threads());
-    match world.upgrade() {
-        Some(world) => {
-            for (number, pool) in world.pools.iter().enumerate() {
+    match run_state.upgrade() {
+        Some(run_state) => {
+            for (number, pool) in run_state.pools.iter().enumerate() {
                 say(&format!("pool {number}: {}", pool.state()));
                 #[cfg(feature = "stats")]
                 say(&format!("{}\n", pool.stats()));

@@ -68,22 +68,24 @@ impl Jobserver {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Tokens> {
+    /// Locks the tokens. Returns `None` in a forked process: the jobs belong to the parent, and the
+    /// lock may be held for ever, by a thread that this process does not have.
+    fn lock(&self) -> Option<MutexGuard<'_, Tokens>> {
         // No panic can leave the tokens half changed.
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+        let lock = || self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.generation == process::generation()).then(lock)
     }
 
     /// Returns the number of jobs that this process runs, or may run without another byte.
     pub fn jobs(&self) -> usize {
-        1 + self.lock().taken.len()
+        1 + self.lock().map_or(0, |tokens| tokens.taken.len())
     }
 
     /// Takes the process's own job, or else a byte. Returns `false` if neither is available.
     pub(super) fn take(&self) -> bool {
-        let mut tokens = self.lock();
-        if tokens.closed {
+        let Some(mut tokens) = self.lock().filter(|tokens| !tokens.closed) else {
             return false;
-        }
+        };
         if !tokens.own {
             tokens.own = true;
             return true;
@@ -99,11 +101,9 @@ impl Jobserver {
 
     /// Gives a job back: bytes first, since other processes may wait for them.
     pub(super) fn put_back(&self) {
-        // In a forked process the jobs belong to the parent, and the lock may be held for ever.
-        if self.generation != process::generation() {
+        let Some(mut tokens) = self.lock() else {
             return;
-        }
-        let mut tokens = self.lock();
+        };
         match tokens.taken.pop() {
             Some(byte) => self.write(&[byte]),
             None => tokens.own = false,
@@ -122,7 +122,9 @@ extern "C" fn give_back() {
     let Some(Some(jobserver)) = JOBSERVER.get() else {
         return;
     };
-    let mut tokens = jobserver.lock();
+    let Some(mut tokens) = jobserver.lock() else {
+        return;
+    };
     tokens.closed = true;
     jobserver.write(&tokens.taken);
     tokens.taken.clear();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::list::CpuList;
-use super::read::{allowed_now, most_allowed};
+use super::read::{allowed_now, max_allowed};
 
 /// The number of CPUs that this process may use, and the reasons for it. Returned by
 /// [`available_cpus`].
@@ -115,7 +115,7 @@ pub fn available_cpus() -> Available {
 /// Returns the number of processors that the workers of a pool have now.
 pub fn processors_now() -> usize {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    let allowed = most_allowed().unwrap_or_else(available);
+    let allowed = max_allowed().unwrap_or_else(available);
     let quota = if cfg!(target_os = "linux") {
         quota(&|path| std::fs::read_to_string(path).ok())
     } else {

@@ -207,7 +207,7 @@ pub fn allowed_now() -> Option<Vec<usize>> {
 /// Returns the number of CPUs on which the calling thread or the process's first one may run,
 /// whichever is larger, if it is known. The program may have bound one of the two threads to a CPU.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(super) fn most_allowed() -> Option<usize> {
+pub(super) fn max_allowed() -> Option<usize> {
     // SAFETY: the call takes no arguments and touches no memory of this process.
     let first = unsafe { libc::getpid() };
     let counts = [0, first].map(|thread| allowed_for(thread).map_or(0, |cpus| cpus.len()));
@@ -217,7 +217,7 @@ pub(super) fn most_allowed() -> Option<usize> {
 /// Returns the number of CPUs that may be used, where threads have no masks of their own, or none
 /// are known.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(super) fn most_allowed() -> Option<usize> {
+pub(super) fn max_allowed() -> Option<usize> {
     allowed_now().map(|cpus| cpus.len())
 }
 

@@ -19,7 +19,7 @@ fn as_many_workers_for_each_processor_as_before() {
 #[test]
 fn a_worker_holds_back_while_the_processors_are_in_use() {
     let usage = |time, preemptions| Usage { time, preemptions };
-    let mut hold = Hold {
+    let mut hold = Backoff {
         begun: 0,
         looked: (0, usage(1000, 7)),
     };
@@ -36,7 +36,7 @@ fn a_worker_holds_back_while_the_processors_are_in_use() {
 
 #[test]
 fn one_look_in_a_second() {
-    let share = Share::new(4);
+    let share = ActiveShare::new(4);
     let second = nanoseconds(EVERY);
     share.look(second - 1, || unreachable!("too early"));
     assert_eq!(share.active(), 4);

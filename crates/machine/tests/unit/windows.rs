@@ -29,7 +29,7 @@ fn a_thread_runs_where_it_is_pinned() {
     let cpu = allowed[allowed.len() - 1];
     std::thread::spawn(move || {
         pin_to(&[cpu]).unwrap();
-        assert_eq!(here(), cpu);
+        assert_eq!(current_cpu(), cpu);
         assert!(pin_to(&[64]).is_err());
     })
     .join()

@@ -10,13 +10,13 @@ use super::Runtime;
 struct InScope<'a, 's>(&'a mut Scope<'s>);
 
 impl<'s> Fork for InScope<'_, 's> {
-    type Again<'b>
+    type Reborrowed<'b>
         = InScope<'b, 's>
     where
         Self: 'b;
 
     #[inline(always)]
-    fn again(&mut self) -> InScope<'_, 's> {
+    fn reborrow(&mut self) -> InScope<'_, 's> {
         InScope(self.0)
     }
 

@@ -33,13 +33,13 @@ fn sum<I: Fn(u64) -> u64 + Sync>(len: u64, item: &I) -> u64 {
 pub struct OnWorker<'w>(pub &'w locksley::Worker);
 
 impl Fork for OnWorker<'_> {
-    type Again<'a>
+    type Reborrowed<'a>
         = OnWorker<'a>
     where
         Self: 'a;
 
     #[inline(always)]
-    fn again(&mut self) -> OnWorker<'_> {
+    fn reborrow(&mut self) -> OnWorker<'_> {
         *self
     }
 
@@ -92,26 +92,26 @@ where
 /// Forks with `locksley::join(|| ..., || ...)`.
 ///
 /// ```
-/// use locksley_measure::runtimes::Anywhere;
+/// use locksley_measure::runtimes::FreeJoin;
 /// use locksley_workload::{FibTask, Task};
 ///
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// assert_eq!(pool.install(|| FibTask(20).run(Anywhere)), 6765);
+/// assert_eq!(pool.install(|| FibTask(20).run(FreeJoin)), 6765);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Anywhere;
+pub struct FreeJoin;
 
-impl Fork for Anywhere {
-    type Again<'a> = Anywhere;
+impl Fork for FreeJoin {
+    type Reborrowed<'a> = FreeJoin;
 
     #[inline(always)]
-    fn again(&mut self) -> Anywhere {
-        Anywhere
+    fn reborrow(&mut self) -> FreeJoin {
+        FreeJoin
     }
 
     #[inline(always)]
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
-        locksley::join(move || a.run(Anywhere), move || b.run(Anywhere))
+        locksley::join(move || a.run(FreeJoin), move || b.run(FreeJoin))
     }
 
     fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
@@ -127,28 +127,28 @@ impl Fork for Anywhere {
         T: Task<Output = ()>,
         I: Iterator<Item = Spawned<T>> + Send,
     {
-        spawn_each(tasks, |task: T| task.run(Anywhere));
+        spawn_each(tasks, |task: T| task.run(FreeJoin));
     }
 }
 
 /// A pool in which the worker is passed along ([`OnWorker`]).
 #[derive(Debug)]
-pub struct Worker(pub Pool);
+pub struct Locksley(pub Pool);
 
-impl Worker {
+impl Locksley {
     /// Creates a pool with a strategy other than the default.
-    pub fn under(strategy: Strategy, workers: usize) -> Worker {
+    pub fn under(strategy: Strategy, workers: usize) -> Locksley {
         let builder = Pool::builder().workers(workers).strategy(strategy);
         let pool = builder.stack_size(STACK).build();
-        Worker(pool.expect("the machine has room for a pool"))
+        Locksley(pool.expect("the machine has room for a pool"))
     }
 }
 
-impl Runtime for Worker {
+impl Runtime for Locksley {
     const NAME: &'static str = "locksley";
 
-    fn start(workers: usize) -> Worker {
-        Worker(pool(workers, Waiting::default()))
+    fn start(workers: usize) -> Locksley {
+        Locksley(pool(workers, Waiting::default()))
     }
 
     fn run<T: Task>(&mut self, task: T) -> T::Output {
@@ -174,19 +174,19 @@ impl Runtime for Traced {
     }
 }
 
-/// A pool in which the free function finds the worker ([`Anywhere`]).
+/// A pool in which the free function finds the worker ([`FreeJoin`]).
 #[derive(Debug)]
-pub struct Free(Pool);
+pub struct LocksleyJoin(Pool);
 
-impl Runtime for Free {
+impl Runtime for LocksleyJoin {
     const NAME: &'static str = "locksley::join";
 
-    fn start(workers: usize) -> Free {
-        Free(pool(workers, Waiting::default()))
+    fn start(workers: usize) -> LocksleyJoin {
+        LocksleyJoin(pool(workers, Waiting::default()))
     }
 
     fn run<T: Task>(&mut self, task: T) -> T::Output {
-        self.0.install(|| task.run(Anywhere))
+        self.0.install(|| task.run(FreeJoin))
     }
 }
 

@@ -4,12 +4,12 @@
 //! what the runtime passes along, by value, or for a type of size zero.
 //!
 //! ```
-//! use locksley_measure::runtimes::{Rayon, Runtime, Serial, Worker};
+//! use locksley_measure::runtimes::{Rayon, Runtime, Serial, Locksley};
 //! use locksley_workload::FibTask;
 //!
 //! assert_eq!(Serial::start(1).run(FibTask(20)), 6765);
 //! assert_eq!(Rayon::start(2).run(FibTask(20)), 6765);
-//! let mut ours = Worker::under("steal-half".parse().unwrap(), 2);
+//! let mut ours = Locksley::under("steal-half".parse().unwrap(), 2);
 //! assert_eq!(ours.run(FibTask(20)), 6765);
 //! println!("{}", ours.0.stats());
 //! ```
@@ -24,10 +24,10 @@ use std::time::Duration;
 
 use locksley_workload::{Program, Task};
 
-use crate::{Sample, WallClock, Wrong, clock};
+use crate::{Sample, WallClock, WrongResult, clock};
 
 pub use self::chili::Chili;
-pub use self::locksley::{Anywhere, Free, OnWorker, TakeAny, Traced, Worker};
+pub use self::locksley::{FreeJoin, Locksley, LocksleyJoin, OnWorker, TakeAny, Traced};
 pub use self::rayon::Rayon;
 pub use self::serial::Serial;
 
@@ -55,22 +55,22 @@ const SETTLE: Duration = Duration::from_millis(2);
 /// processor time of an operation in nanoseconds.
 ///
 /// ```
-/// use locksley_measure::runtimes::{Rayon, Runtime, turn};
+/// use locksley_measure::runtimes::{Rayon, Runtime, run_sample};
 /// use locksley_workload::Fib;
 ///
-/// let sample = turn(&mut Rayon::start(2), &mut Fib::new(20), ("rayon", "fib"), 1).unwrap();
+/// let sample = run_sample(&mut Rayon::start(2), &mut Fib::new(20), ("rayon", "fib"), 1).unwrap();
 /// assert_eq!(sample.operations, 10_945, "one run");
 /// ```
 ///
 /// # Errors
 ///
 /// If a result is wrong.
-pub fn turn<R: Runtime, P: Program>(
+pub fn run_sample<R: Runtime, P: Program>(
     runtime: &mut R,
     program: &mut P,
     (who, case): (&str, &str),
     operations: u64,
-) -> Result<Sample, Wrong> {
+) -> Result<Sample, WrongResult> {
     let each = program.operations().max(1);
     let runs = operations.div_ceil(each).max(1);
     let (mut elapsed, mut used) = (Duration::ZERO, Duration::ZERO);
@@ -84,7 +84,7 @@ pub fn turn<R: Runtime, P: Program>(
         used += both.map_or(Duration::ZERO, |(after, before)| after - before);
         program
             .check(output)
-            .map_err(|mismatch| Wrong::new(who, case, mismatch.expected, mismatch.got))?;
+            .map_err(|mismatch| WrongResult::new(who, case, mismatch.expected, mismatch.got))?;
     }
     let operations = runs * each;
     Ok(Sample {

@@ -10,10 +10,10 @@ use super::{Runtime, STACK};
 struct Join;
 
 impl Fork for Join {
-    type Again<'a> = Join;
+    type Reborrowed<'a> = Join;
 
     #[inline(always)]
-    fn again(&mut self) -> Join {
+    fn reborrow(&mut self) -> Join {
         Join
     }
 

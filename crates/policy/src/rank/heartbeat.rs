@@ -1,6 +1,6 @@
 //! Heartbeats: detects ranks that have fallen silent.
 
-use super::message::Trouble;
+use super::message::ProtocolError;
 
 /// A neighbour in the tree.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Heartbeat {
     }
 
     /// Notes that a message has come from a rank.
-    pub(super) fn heard(&mut self, now: u64, from: usize) {
+    pub(super) fn note_message(&mut self, now: u64, from: usize) {
         for neighbour in &mut self.neighbours {
             if neighbour.rank == from {
                 neighbour.heard = neighbour.heard.max(now);
@@ -63,7 +63,7 @@ impl Heartbeat {
     }
 
     /// Notes that a neighbour has sent its last message.
-    pub(super) fn release(&mut self, rank: usize) {
+    pub(super) fn stop_watching(&mut self, rank: usize) {
         for neighbour in &mut self.neighbours {
             neighbour.released |= neighbour.rank == rank;
         }
@@ -72,7 +72,7 @@ impl Heartbeat {
     /// Notes that the rank is awake. A rank that did not run itself, like a stopped process, has
     /// not yet read what came meanwhile, and must not accuse others. Returns how long the rank did
     /// not run, if that was half of the patience or more.
-    pub(super) fn wake(&mut self, now: u64) -> Option<u64> {
+    pub(super) fn note_awake(&mut self, now: u64) -> Option<u64> {
         let slept = now.saturating_sub(std::mem::replace(&mut self.awake, now));
         if slept < self.patience / 2 {
             return None;
@@ -84,7 +84,7 @@ impl Heartbeat {
     }
 
     /// Returns the trouble if a watched neighbour has been silent for too long.
-    pub(super) fn silent(&self, now: u64) -> Option<Trouble> {
+    pub(super) fn silent(&self, now: u64) -> Option<ProtocolError> {
         let waited = |neighbour: &&Neighbour| now.saturating_sub(neighbour.heard);
         let watched = self.neighbours.iter().filter(|other| !other.released);
         let longest = watched.max_by_key(waited)?;
@@ -92,9 +92,9 @@ impl Heartbeat {
     }
 
     /// Returns the trouble if a rank has been silent for too long since `since`.
-    pub(super) fn overdue(&self, rank: usize, since: u64, now: u64) -> Option<Trouble> {
+    pub(super) fn overdue(&self, rank: usize, since: u64, now: u64) -> Option<ProtocolError> {
         let for_ns = now.saturating_sub(since);
-        (for_ns >= self.patience).then_some(Trouble::Silent { rank, for_ns })
+        (for_ns >= self.patience).then_some(ProtocolError::Silent { rank, for_ns })
     }
 
     /// Returns `true` if a heartbeat is due, and schedules the next one.

@@ -121,7 +121,7 @@ impl TextForm for Lifelines {
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         let usual = Lifelines::default();
         writer.pair("w", self.w, usual.w)?;
-        writer.pair("base", self.base, usual.base)
+        writer.pair("base", self.base.max(2), usual.base)
     }
 }
 

@@ -279,14 +279,14 @@ pub enum Next {
 /// Why a job cannot go on. It is not recoverable: the rank that sees it ends the whole job.
 ///
 /// ```
-/// use locksley_policy::rank::Trouble;
+/// use locksley_policy::rank::ProtocolError;
 ///
-/// let trouble = Trouble::Silent { rank: 3, for_ns: 5_200_000_000 };
+/// let trouble = ProtocolError::Silent { rank: 3, for_ns: 5_200_000_000 };
 /// assert!(trouble.to_string().starts_with("rank 3 has been silent for 5.2 s"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum ProtocolError {
     /// A rank runs another build, and tasks of one build mean nothing to another.
     OtherBuild {
         /// The rank.
@@ -312,21 +312,21 @@ pub enum Trouble {
     },
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Trouble::OtherBuild { rank, theirs, ours } => write!(
+            ProtocolError::OtherBuild { rank, theirs, ours } => write!(
                 f,
                 "rank {rank} runs the build {theirs:016x}, and this rank {ours:016x}: start all \
                  ranks from the same executable"
             ),
-            Trouble::Silent { rank, for_ns } => write!(
+            ProtocolError::Silent { rank, for_ns } => write!(
                 f,
                 "rank {rank} has been silent for {:.1} s: its process or host has died or hangs, \
                  or its link is cut; look at its output, and start the job again without that host",
                 for_ns as f64 * 1e-9
             ),
-            Trouble::Unexpected { rank, message } => write!(
+            ProtocolError::Unexpected { rank, message } => write!(
                 f,
                 "rank {rank} sent {message}, which was not expected: messages were lost, repeated \
                  or not delivered in order; check the transport"
@@ -335,4 +335,4 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for ProtocolError {}

@@ -94,13 +94,19 @@ impl Protocol {
         let named = Amount::ALL.map(|amount| (amount.name(), amount));
         let time =
             |reader: &mut Reader<'_>, key, usual| reader.value(key, usual, WANTED, read_time);
+        let count = |reader: &mut Reader<'_>, key, usual, least: usize| {
+            let wanted = format!("a whole number from {least} on");
+            reader.value(key, usual, &wanted, |found| {
+                found.parse().ok().filter(|&number| number >= least)
+            })
+        };
         Ok(Protocol {
             victims,
             lifelines,
             sending,
             amount: reader.choice("amount", usual.amount, &named)?,
-            floor: reader.number("floor", usual.floor as u32, 0..=u32::MAX)? as usize,
-            batch: reader.number("batch", usual.batch as u32, 1..=u32::MAX)? as usize,
+            floor: count(reader, "floor", usual.floor, 0)?,
+            batch: count(reader, "batch", usual.batch, 1)?,
             backoff: reader.value(
                 "backoff",
                 usual.backoff,
@@ -114,6 +120,41 @@ impl Protocol {
             beat: time(reader, "beat", usual.beat)?,
             patience: time(reader, "patience", usual.patience)?,
         })
+    }
+
+    /// Returns the protocol that a rank with these parameters follows: those without effect have
+    /// their default values, and those out of range the nearest ones. The text form is that of this
+    /// protocol.
+    ///
+    /// ```
+    /// use locksley_policy::rank::Protocol;
+    /// use locksley_policy::{Lifelines, Target};
+    ///
+    /// let sending = Protocol { sending: Some(Target::SHORTEST), ..Protocol::default() };
+    /// let lifelines = Some(Lifelines::default()); // without effect: no rank asks for work
+    /// assert_eq!(Protocol { lifelines, ..sending }.normalized(), sending);
+    /// assert_eq!(Protocol { beat: 0, ..sending }.normalized().beat, 1);
+    /// ```
+    pub fn normalized(self) -> Protocol {
+        let (least, most) = self.backoff;
+        let least = least.max(1);
+        let mut protocol = Protocol {
+            batch: self.batch.max(1),
+            backoff: (least, most.max(least)),
+            beat: self.beat.max(1),
+            patience: self.patience.max(1),
+            ..self
+        };
+        if let Some(target) = self.sending {
+            protocol.victims = Victims::default();
+            protocol.lifelines = None;
+            protocol.sending = Some(match target {
+                // No rank steals, so there is no last thief.
+                Target::SpreadBack => Target::Random,
+                _ => target,
+            });
+        }
+        protocol
     }
 
     /// Returns how many tasks of a surplus a rank gives to one of `requests` ranks that have asked
@@ -199,27 +240,28 @@ impl TextForm for Protocol {
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         let usual = Protocol::default();
+        let protocol = self.normalized();
         let times = |(least, most)| format!("{}..{}", Time(least), Time(most));
-        if let Some(target) = self.sending {
+        if let Some(target) = protocol.sending {
             writer.word("sending")?;
             target.write(writer)?;
-        } else if self.victims != usual.victims || self.lifelines.is_none() {
-            self.victims.write(writer)?;
+        } else if protocol.victims != usual.victims || protocol.lifelines.is_none() {
+            protocol.victims.write(writer)?;
         }
-        if let Some(lifelines) = self.lifelines {
+        if let Some(lifelines) = protocol.lifelines {
             writer.word("lifelines")?;
             lifelines.write(writer)?;
         }
-        writer.pair("amount", self.amount.name(), usual.amount.name())?;
-        writer.pair("floor", self.floor, usual.floor)?;
-        writer.pair("batch", self.batch, usual.batch)?;
-        writer.pair("backoff", times(self.backoff), times(usual.backoff))?;
+        writer.pair("amount", protocol.amount.name(), usual.amount.name())?;
+        writer.pair("floor", protocol.floor, usual.floor)?;
+        writer.pair("batch", protocol.batch, usual.batch)?;
+        writer.pair("backoff", times(protocol.backoff), times(usual.backoff))?;
         writer.pair(
             "beat",
-            Time(self.beat).to_string(),
+            Time(protocol.beat).to_string(),
             Time(usual.beat).to_string(),
         )?;
-        let patience = Time(self.patience).to_string();
+        let patience = Time(protocol.patience).to_string();
         writer.pair("patience", patience, Time(usual.patience).to_string())
     }
 }

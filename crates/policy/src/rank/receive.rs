@@ -1,6 +1,6 @@
 //! How a rank handles incoming messages.
 
-use super::message::{Message, Store, Trouble};
+use super::message::{Message, ProtocolError, Store};
 use super::{Out, Phase, Rank, parent};
 use crate::balancer::Outcome;
 use crate::random::Source;
@@ -19,10 +19,10 @@ impl<V: View> Rank<V> {
         message: Message<S::Work>,
         store: &mut S,
         out: &mut Out<S::Work>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ProtocolError> {
         self.begin(now, out);
-        self.heartbeat.heard(now, from);
-        let unexpected = Err(Trouble::Unexpected {
+        self.heartbeat.note_message(now, from);
+        let unexpected = Err(ProtocolError::Unexpected {
             rank: from,
             message: message.name(),
         });
@@ -42,17 +42,19 @@ impl<V: View> Rank<V> {
             }
             Message::Nothing if self.awaits(from) => self.fail(now, from),
             Message::Probe => self.answer_probe(from, store, out),
-            Message::Load(load) if self.probes(from) => self.learn(now, load, store, out),
+            Message::Load(load) if self.probes(from) => self.receive_load(now, load, store, out),
             Message::Token(token) if down => {
                 if !self.safra.gather(token) {
                     return unexpected;
                 }
             }
-            Message::Again if up && self.safra.again() => self.to_children(out, || Message::Again),
+            Message::Again if up && self.safra.begin_wave() => {
+                self.to_children(out, || Message::Again)
+            }
             Message::Done if up && self.phase == Phase::Working => self.end(out),
             Message::Bye if down && self.phase == Phase::Ending => {
                 self.byes += 1;
-                self.heartbeat.release(from);
+                self.heartbeat.stop_watching(from);
             }
             Message::Leave if up && self.phase == Phase::Closing => self.leave(out),
             _ => return unexpected,
@@ -75,7 +77,7 @@ impl<V: View> Rank<V> {
         };
     }
 
-    fn greet<W>(&mut self, from: usize, build: u64, out: &mut Out<W>) -> Result<(), Trouble> {
+    fn greet<W>(&mut self, from: usize, build: u64, out: &mut Out<W>) -> Result<(), ProtocolError> {
         let hello = || Message::Hello { build: self.build };
         let from_child = parent(self.me) != Some(from);
         if build != self.build {
@@ -83,7 +85,7 @@ impl<V: View> Rank<V> {
                 // Tells the child our build, so that it fails too.
                 out.push((from, hello()));
             }
-            return Err(Trouble::OtherBuild {
+            return Err(ProtocolError::OtherBuild {
                 rank: from,
                 theirs: build,
                 ours: self.build,
@@ -98,7 +100,7 @@ impl<V: View> Rank<V> {
             }
             (false, _) => {
                 let (rank, message) = (from, "Hello");
-                return Err(Trouble::Unexpected { rank, message });
+                return Err(ProtocolError::Unexpected { rank, message });
             }
         }
         Ok(())
@@ -113,12 +115,12 @@ impl<V: View> Rank<V> {
         out: &mut Out<S::Work>,
     ) {
         if self.give(thief, 1, false, store, out) {
-            self.remembered.retain(|&rank| rank != thief);
+            self.waiters.retain(|&rank| rank != thief);
             return;
         }
         out.push((thief, Message::Nothing));
-        if lifeline && !self.is_done() && !self.remembered.contains(&thief) {
-            self.remembered.push_back(thief);
+        if lifeline && !self.is_done() && !self.waiters.contains(&thief) {
+            self.waiters.push_back(thief);
         }
     }
 
@@ -142,7 +144,7 @@ impl<V: View> Rank<V> {
         self.counts.gifts += 1;
         self.counts.lifeline_gifts += u64::from(lifeline);
         self.counts.given += S::size(&tasks) as u64;
-        self.memory.robbed_by(to);
+        self.memory.stolen_by(to);
         self.safra.sent();
         out.push((to, Message::Work { tasks, lifeline }));
         true
@@ -155,7 +157,7 @@ impl<V: View> Rank<V> {
     /// Returns `true` if the protocol allows `from` to send work to this rank.
     fn may_bring(&self, from: usize, lifeline: bool) -> bool {
         let asked = if lifeline {
-            self.lines.contains(&from) || self.protocol.sending.is_some()
+            self.lifelines.contains(&from) || self.protocol.sending.is_some()
         } else {
             self.awaits(from)
         };

@@ -58,7 +58,7 @@ impl Safra {
 
     /// Returns the token of this rank's subtree, once in each wave: when all children have reported
     /// and the rank is passive. The caller has checked the latter.
-    pub(super) fn pass(&mut self) -> Option<Token> {
+    pub(super) fn take_token(&mut self) -> Option<Token> {
         if self.passed || self.reported < self.children {
             return None;
         }
@@ -73,7 +73,7 @@ impl Safra {
 
     /// Begins the next wave. Returns `false` if this rank has not passed its token in the current
     /// one.
-    pub(super) fn again(&mut self) -> bool {
+    pub(super) fn begin_wave(&mut self) -> bool {
         if !self.passed {
             return false;
         }

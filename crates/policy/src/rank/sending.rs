@@ -5,7 +5,8 @@
 //! [`Target`] decides which rank gets it: any (`random`); the first of up to L_p whose load is
 //! below a threshold (`threshold`); the one of L_p with the smallest load, if that is less than the
 //! sender's own (`shortest`). The sender probes one rank after the other, by messages. If all
-//! probes fail it waits, longer each time, as a thief does between requests.
+//! probes fail it waits, longer each time, as a thief does between requests. `spread-back` is the
+//! same as `random` here, since no rank steals and so none has a last thief.
 //!
 //! **Deviations from the paper.** A share has as many tasks as a thief would get, since a message
 //! costs more than a task. Under `random` the receiver is probed too, once: a rank that its parent
@@ -46,7 +47,7 @@ impl<V: View> Rank<V> {
     /// remembered, or this one sends work.
     pub fn gives_surplus(&self) -> bool {
         let sends = self.protocol.sending.is_some() && self.probing.is_none();
-        self.remembered() > 0 || sends && self.view.count() > 1
+        self.waiters() > 0 || sends && self.view.count() > 1
     }
 
     /// Starts to look for a receiver, if there is work to send.
@@ -60,6 +61,7 @@ impl<V: View> Rank<V> {
         }
         let probes = match target {
             Target::Threshold { probes, .. } | Target::Shortest { probes } => probes,
+            // There is no spread-back, see `Protocol::normalized`.
             Target::Random | Target::SpreadBack => 1,
         };
         self.probe(now, probes, None, out);
@@ -95,7 +97,7 @@ impl<V: View> Rank<V> {
     }
 
     /// Handles the answer to a probe: the load of the probed rank.
-    pub(super) fn learn<S: Store>(
+    pub(super) fn receive_load<S: Store>(
         &mut self,
         now: u64,
         found: u64,

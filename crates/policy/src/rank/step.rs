@@ -1,16 +1,16 @@
 //! What a rank does without having received a message.
 
 use super::lifelines::Lifelines;
-use super::message::{Message, Next, Store, Trouble};
+use super::message::{Message, Next, ProtocolError, Store};
 use super::sending::Probing;
 use super::{Out, Phase, Rank, Request, parent};
-use crate::balancer::Seeker;
+use crate::balancer::Actor;
 use crate::view::View;
 
 impl<V: View> Rank<V> {
     /// Does what is due, and returns when to call this next. To be called after messages were
     /// received, when the store has become passive or hungry, when it has surplus and a rank is
-    /// [remembered](Rank::remembered), and at the time that the last step returned.
+    /// [remembered](Rank::waiters), and at the time that the last step returned.
     ///
     /// # Errors
     ///
@@ -20,12 +20,12 @@ impl<V: View> Rank<V> {
         now: u64,
         store: &mut S,
         out: &mut Out<S::Work>,
-    ) -> Result<Next, Trouble> {
+    ) -> Result<Next, ProtocolError> {
         if self.phase == Phase::Left {
             return Ok(Next::Done);
         }
         self.begin(now, out);
-        self.look_round(now, out)?;
+        self.check_neighbours(now, out)?;
         if self.phase == Phase::Working {
             self.serve(store, out);
             self.send(now, store, out);
@@ -59,8 +59,8 @@ impl<V: View> Rank<V> {
     }
 
     /// Checks that the neighbours are alive, and sends heartbeats.
-    fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
-        if let Some(slept) = self.heartbeat.wake(now) {
+    fn check_neighbours<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), ProtocolError> {
+        if let Some(slept) = self.heartbeat.note_awake(now) {
             let later = |since: &mut u64| *since = since.saturating_add(slept).min(now);
             self.request
                 .iter_mut()
@@ -92,11 +92,11 @@ impl<V: View> Rank<V> {
 
     /// Gives remembered ranks their shares.
     fn serve<S: Store>(&mut self, store: &mut S, out: &mut Out<S::Work>) {
-        while let Some(&rank) = self.remembered.front() {
-            if !self.give(rank, self.remembered.len(), true, store, out) {
+        while let Some(&rank) = self.waiters.front() {
+            if !self.give(rank, self.waiters.len(), true, store, out) {
                 return;
             }
-            self.remembered.pop_front();
+            self.waiters.pop_front();
         }
     }
 
@@ -105,13 +105,13 @@ impl<V: View> Rank<V> {
     fn rests(&self) -> bool {
         let lifelines = self.protocol.lifelines;
         lifelines.is_some_and(|lines| {
-            self.line(lines)
-                .is_some_and(|line| line >= self.lines.len())
+            self.next_lifeline(lines)
+                .is_some_and(|line| line >= self.lifelines.len())
         })
     }
 
     /// Returns the index of the next lifeline to ask, if it is time for lifelines.
-    fn line(&self, lifelines: Lifelines) -> Option<usize> {
+    fn next_lifeline(&self, lifelines: Lifelines) -> Option<usize> {
         self.failures
             .checked_sub(lifelines.w)
             .map(|line| line as usize)
@@ -122,16 +122,19 @@ impl<V: View> Rank<V> {
         if now < self.next_try {
             return;
         }
-        let line = self.protocol.lifelines.and_then(|lines| self.line(lines));
+        let line = self
+            .protocol
+            .lifelines
+            .and_then(|lines| self.next_lifeline(lines));
         let victim = match line {
-            Some(line) if line >= self.lines.len() => return,
-            Some(line) => Some(self.lines[line]),
+            Some(line) if line >= self.lifelines.len() => return,
+            Some(line) => Some(self.lifelines[line]),
             None => {
                 let (me, memory) = (self.me, self.memory);
-                let seeker = Seeker { me, memory };
+                let actor = Actor { me, memory };
                 self.protocol
                     .victims
-                    .choose(seeker, &self.view, &mut self.random)
+                    .choose(actor, &self.view, &mut self.random)
             }
         };
         let Some(victim) = victim else {
@@ -145,7 +148,7 @@ impl<V: View> Rank<V> {
 
     /// Passes on the token of this rank's subtree, if it is due. The store is passive.
     fn pass<W>(&mut self, out: &mut Out<W>) {
-        let Some(token) = self.safra.pass() else {
+        let Some(token) = self.safra.take_token() else {
             return;
         };
         self.counts.tokens += 1;
@@ -153,7 +156,7 @@ impl<V: View> Rank<V> {
             Some(parent) => out.push((parent, Message::Token(token))),
             None if token.is_clean() => self.end(out),
             None => {
-                self.safra.again();
+                self.safra.begin_wave();
                 self.to_children(out, || Message::Again);
             }
         }
@@ -162,7 +165,7 @@ impl<V: View> Rank<V> {
     /// Starts the end phase: all work is done.
     pub(super) fn end<W>(&mut self, out: &mut Out<W>) {
         self.phase = Phase::Ending;
-        self.remembered.clear();
+        self.waiters.clear();
         self.to_children(out, || Message::Done);
     }
 

@@ -2,23 +2,23 @@ use super::*;
 use crate::balancer::{Memory, Mixed};
 use crate::random::Random;
 use crate::statistics::{distributed, fits};
-use crate::view::{Blind, Nest};
+use crate::view::{Blind, NestedGroups};
 
 const DRAWS: usize = 60_000;
 
 /// Counts how often each processor is chosen; the last entry counts `None`.
-fn counts<V: View + ?Sized>(victims: Victims, seeker: Seeker, view: &V) -> Vec<usize> {
+fn counts<V: View + ?Sized>(victims: Victims, actor: Actor, view: &V) -> Vec<usize> {
     let mut random = Random::new(23, 5);
     let mut counts = vec![0; view.count() + 1];
     for _ in 0..DRAWS {
-        let victim = victims.choose(seeker, view, &mut random);
+        let victim = victims.choose(actor, view, &mut random);
         counts[victim.unwrap_or(view.count())] += 1;
     }
     counts
 }
 
-fn seeker(me: usize) -> Seeker {
-    Seeker {
+fn actor(me: usize) -> Actor {
+    Actor {
         me,
         memory: Memory::new(Some(3), Some(5)),
     }
@@ -39,7 +39,7 @@ fn favouring(favourite: usize, theta: f64) -> [f64; 7] {
 
 #[test]
 fn uniform_is_any_other_processor() {
-    let counts = counts(Victims::Uniform, seeker(2), &Blind(6));
+    let counts = counts(Victims::Uniform, actor(2), &Blind(6));
     assert!(distributed(&counts, &favouring(0, 0.0)), "{counts:?}");
 }
 
@@ -47,7 +47,7 @@ fn uniform_is_any_other_processor() {
 #[test]
 fn skipping_is_no_processor_sometimes() {
     let victims = Victims::Skip { theta: theta(0.3) };
-    let counts = counts(victims, seeker(2), &Blind(6));
+    let counts = counts(victims, actor(2), &Blind(6));
     assert!(distributed(&counts, &favouring(6, 0.3)), "{counts:?}");
 }
 
@@ -55,10 +55,10 @@ fn skipping_is_no_processor_sometimes() {
 #[test]
 fn steal_back_goes_to_the_last_thief() {
     let victims = Victims::StealBack { theta: theta(0.6) };
-    let found = counts(victims, seeker(2), &Blind(6));
+    let found = counts(victims, actor(2), &Blind(6));
     assert!(distributed(&found, &favouring(3, 0.6)), "{found:?}");
     // No thief has stolen from it: line 11.
-    let stranger = Seeker {
+    let stranger = Actor {
         me: 2,
         memory: Memory::default(),
     };
@@ -68,7 +68,7 @@ fn steal_back_goes_to_the_last_thief() {
 
 #[test]
 fn sticky_goes_on_with_the_last_victim() {
-    let found = counts(Victims::STICKY, seeker(2), &Blind(6));
+    let found = counts(Victims::STICKY, actor(2), &Blind(6));
     assert!(distributed(&found, &favouring(5, 0.5)), "{found:?}");
 }
 
@@ -92,11 +92,11 @@ fn nearest_follows_the_thesis() {
         }
 
         fn neighbour(&self, me: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
-            Nest::new(&[2, 4, 8]).neighbour(me, ring, 16, random)
+            NestedGroups::new(&[2, 4, 8]).neighbour(me, ring, 16, random)
         }
     }
 
-    let counts = counts(Victims::Nearest { theta: theta(0.8) }, seeker(0), &Machine);
+    let counts = counts(Victims::Nearest { theta: theta(0.8) }, actor(0), &Machine);
     let mut expected = [0.2 / 15.0; 17];
     (expected[0], expected[16]) = (0.0, 0.0);
     expected[1] += 0.4;
@@ -107,7 +107,7 @@ fn nearest_follows_the_thesis() {
 
 #[test]
 fn without_distances_nearest_is_uniform() {
-    let found = counts(Victims::NEAREST, seeker(2), &Blind(6));
+    let found = counts(Victims::NEAREST, actor(2), &Blind(6));
     assert!(distributed(&found, &favouring(0, 0.0)), "{found:?}");
 }
 
@@ -117,7 +117,7 @@ fn without_distances_nearest_is_uniform() {
 fn longest_is_the_longest_of_those_probed() {
     let loads: &[u32] = &[1, 2, 99, 3, 4, 5];
     let victims = Victims::LONGEST.with_theta(theta(0.5));
-    let found = counts(victims, seeker(2), loads);
+    let found = counts(victims, actor(2), loads);
     let mut expected = favouring(0, 0.5);
     expected[0] -= 0.5;
     for (place, victim) in [0, 1, 3, 4, 5].into_iter().enumerate() {
@@ -125,7 +125,7 @@ fn longest_is_the_longest_of_those_probed() {
     }
     assert!(distributed(&found, &expected), "{found:?}");
     let empty: &[u32] = &[0; 6];
-    let found = counts(victims, seeker(2), empty);
+    let found = counts(victims, actor(2), empty);
     assert!(
         distributed(&found, &favouring(0, 0.0)),
         "no processor has anything: {found:?}"
@@ -138,7 +138,7 @@ fn longest_is_the_longest_of_those_probed() {
 fn no_processor_is_forgotten() {
     let loads: &[u32] = &[9, 1, 0, 0, 70, 0, 3, 0];
     for victims in Victims::ALL {
-        let counts = counts(victims, seeker(2), loads);
+        let counts = counts(victims, actor(2), loads);
         assert_eq!(counts[2], 0, "{victims} drew itself");
         let least = (1.0 - victims.theta().get()) / 8.0;
         for victim in [0, 1, 3, 4, 5, 6, 7] {
@@ -156,12 +156,12 @@ fn no_other_processor_or_none_at_all() {
     let mut random = Random::new(1, 1);
     for victims in Victims::ALL {
         for count in [0, 1] {
-            let chosen = victims.choose(seeker(0), &Blind(count), &mut random);
+            let chosen = victims.choose(actor(0), &Blind(count), &mut random);
             assert_eq!(chosen, None, "{victims} of {count}");
         }
         // Its last thief and victim no longer exist.
         for _ in 0..100 {
-            let chosen = victims.choose(seeker(0), &Blind(2), &mut random);
+            let chosen = victims.choose(actor(0), &Blind(2), &mut random);
             assert!(
                 chosen == Some(1) || chosen.is_none(),
                 "{victims}: {chosen:?}"
@@ -177,8 +177,8 @@ fn through_the_trait_the_choices_are_the_same() {
         let (mut a, mut b) = (Random::new(3, 3), Random::new(3, 3));
         let mut boxed: Box<dyn Balancer + Send> = Box::new(victims);
         for _ in 0..200 {
-            let through = boxed.choose(seeker(1), &loads, &mut a);
-            assert_eq!(through, victims.choose(seeker(1), loads, &mut b));
+            let through = boxed.choose(actor(1), &loads, &mut a);
+            assert_eq!(through, victims.choose(actor(1), loads, &mut b));
         }
     }
 }
@@ -188,7 +188,7 @@ fn a_balancer_that_names_nonsense_does_no_harm() {
     struct Nonsense(usize);
 
     impl Balancer for Nonsense {
-        fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        fn choose(&mut self, _: Actor, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
             Some(self.0)
         }
     }
@@ -200,7 +200,7 @@ fn a_balancer_that_names_nonsense_does_no_harm() {
             balancer: Nonsense(named),
         };
         let chosen: Vec<Option<usize>> = (0..DRAWS)
-            .map(|_| mixed.choose(seeker(2), &Blind(6), &mut random))
+            .map(|_| mixed.choose(actor(2), &Blind(6), &mut random))
             .collect();
         let skipped = chosen.iter().filter(|victim| victim.is_none()).count();
         assert!(fits(skipped, DRAWS, 0.75), "{skipped}");
@@ -225,26 +225,27 @@ fn errors_say_what_is_possible() {
     let error = |text: &str| text.parse::<Victims>().unwrap_err().to_string();
     assert_eq!(
         error("farthest:theta_r=0.5"),
-        "`farthest` in `farthest:theta_r=0.5` is no choice of victims: possible are uniform, skip, \
-         steal-back, nearest, sticky, longest"
+        "`farthest` in `farthest:theta_r=0.5` is not a known victim policy: use one of uniform, \
+         skip, steal-back, nearest, sticky, longest"
     );
     assert_eq!(
         error("sticky:theta_r=1"),
-        "`theta_r=1` in `sticky:theta_r=1` is not possible: give a probability from 0 up to but \
+        "`theta_r=1` in `sticky:theta_r=1` is not valid: give a probability from 0 up to but \
          not 1"
     );
     assert_eq!(
         error("longest:probe=2"),
-        "`probe=2` in `longest:probe=2` means nothing here: possible are theta_r=.., probes=.."
+        "`probe=2` in `longest:probe=2` is not recognized: leave it out or use theta_r=.., \
+         probes=.."
     );
     assert_eq!(
         error("longest:probes=99"),
-        "`probes=99` in `longest:probes=99` is not possible: give a whole number from 1 to 16"
+        "`probes=99` in `longest:probes=99` is not valid: give a whole number from 1 to 16"
     );
     assert_eq!(
         error("uniform:theta_r=0.5"),
-        "`theta_r=0.5` in `uniform:theta_r=0.5` means nothing here: leave it out"
+        "`theta_r=0.5` in `uniform:theta_r=0.5` is not recognized: leave it out"
     );
-    assert!(error("").starts_with("`` names no choice of victims"));
+    assert!(error("").starts_with("`` does not name a victim policy"));
     assert!(error("sticky:theta_r=0.1,theta_r=0.2").contains("`theta_r=0.2`"));
 }

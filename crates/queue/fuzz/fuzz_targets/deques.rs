@@ -155,8 +155,8 @@ fuzz_target!(|data: &[u8]| {
                 if special & 1 == 0 {
                     deque.expose(exposure);
                 } else {
-                    thief.target();
-                    assert!(deque.is_targeted());
+                    thief.request();
+                    assert!(deque.is_requested());
                     let private = deque.private_len();
                     assert_eq!(deque.poll(exposure) > 0, private > 0);
                 }

@@ -29,7 +29,7 @@ use std::sync::Mutex;
 
 use crossbeam_utils::CachePadded;
 
-use super::{EntryRef, MAX_ENTRIES, MAX_WORKERS, Offer, Stack};
+use super::{EntriesId, EntryRef, MAX_ENTRIES, MAX_WORKERS, Offer};
 use crate::sync::trace::Trace;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::traits::Full;
@@ -59,7 +59,7 @@ struct Entry {
 
 struct Shared<T: Word> {
     entries: Box<[Entry]>,
-    stack: Stack,
+    id: EntriesId,
     /// The list of slots that thieves have freed. Written by thieves, emptied by the owner.
     returned: CachePadded<AtomicUsize>,
     /// Makes the type invariant in `T`: an item that one handle puts in, another takes out.
@@ -184,7 +184,7 @@ impl<T: Word> Entries<T> {
         };
         let shared = Shared {
             entries: (0..capacity).map(entry).collect(),
-            stack: Stack::new(next_number(), worker),
+            id: EntriesId::new(next_number(), worker),
             returned: CachePadded::new(AtomicUsize::new(END)),
             items: PhantomData,
         };
@@ -224,7 +224,7 @@ impl<T: Word> Entries<T> {
         let age = (entry.word.load(Ordering::Relaxed) & !(OWNED | SHARED)).wrapping_add(ONE_AGE);
         entry.item.store(item.into_word(), Ordering::Relaxed);
         entry.word.store(age, Ordering::Relaxed);
-        Ok(EntryRef::new(self.shared.stack, slot))
+        Ok(EntryRef::new(self.shared.id, slot))
     }
 
     /// Moves the slots that thieves have freed to the owner's list.
@@ -291,7 +291,7 @@ impl<T: Word> Entries<T> {
     /// has it, and frees the entry in either case.
     #[inline]
     pub fn acquire(&mut self, entry: EntryRef) -> Acquired<T> {
-        if !entry.is_of(self.shared.stack) {
+        if !entry.is_of(self.shared.id) {
             return Acquired::Foreign(entry);
         }
         let slot = entry.slot();
@@ -306,7 +306,7 @@ impl<T: Word> Entries<T> {
     #[inline]
     fn own(&self, entry: &EntryRef) -> Option<&Entry> {
         entry
-            .is_of(self.shared.stack)
+            .is_of(self.shared.id)
             .then(|| &self.shared.entries[entry.slot()])
     }
 }
@@ -327,14 +327,14 @@ impl<T: Word> Clone for Peer<T> {
 impl<T: Word> Peer<T> {
     /// Returns the owner of these entries.
     pub fn worker(&self) -> usize {
-        self.shared.stack.worker()
+        self.shared.id.worker()
     }
 
     /// For a thief, which has stolen the pointer from the owner's deque: takes the item, unless a
     /// donee has it, and frees the entry in either case.
     #[inline]
     pub fn acquire(&self, entry: EntryRef) -> Acquired<T> {
-        if !entry.is_of(self.shared.stack) {
+        if !entry.is_of(self.shared.id) {
             return Acquired::Foreign(entry);
         }
         let item = self.shared.settle(entry.slot());

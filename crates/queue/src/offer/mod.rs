@@ -235,8 +235,8 @@ impl EntryRef {
     const STACK_SHIFT: u32 = Self::WORKER_SHIFT + WORKER_BITS;
 
     #[inline]
-    fn new(stack: Stack, slot: usize) -> EntryRef {
-        EntryRef(stack.0 | slot as u64)
+    fn new(id: EntriesId, slot: usize) -> EntryRef {
+        EntryRef(id.0 | slot as u64)
     }
 
     /// Returns the owner of the entry: the worker from whose [`Peer`] it is to be acquired.
@@ -251,18 +251,18 @@ impl EntryRef {
     }
 
     #[inline]
-    fn is_of(&self, stack: Stack) -> bool {
-        self.0 & !mask(SLOT_BITS) == stack.0
+    fn is_of(&self, id: EntriesId) -> bool {
+        self.0 & !mask(SLOT_BITS) == id.0
     }
 }
 
 /// The common part of all pointers to the entries of one stack: `stack:32 | worker:12 | 0:20`.
 #[derive(Clone, Copy, Debug)]
-struct Stack(u64);
+struct EntriesId(u64);
 
-impl Stack {
-    fn new(number: u32, worker: usize) -> Stack {
-        Stack(
+impl EntriesId {
+    fn new(number: u32, worker: usize) -> EntriesId {
+        EntriesId(
             u64::from(number) << EntryRef::STACK_SHIFT | (worker as u64) << EntryRef::WORKER_SHIFT,
         )
     }
@@ -344,10 +344,10 @@ mod tests {
 
     #[test]
     fn a_pointer_keeps_its_parts_apart() {
-        let stack = Stack::new(u32::MAX, 5);
+        let stack = EntriesId::new(u32::MAX, 5);
         let entry = EntryRef::new(stack, MAX_ENTRIES - 1);
         assert_eq!((entry.worker(), entry.slot()), (5, MAX_ENTRIES - 1));
-        assert!(entry.is_of(stack) && !entry.is_of(Stack::new(1, 5)));
+        assert!(entry.is_of(stack) && !entry.is_of(EntriesId::new(1, 5)));
         // SAFETY: the word comes from `into_word` of the same type and is turned back once.
         assert!(unsafe { EntryRef::from_word(entry.into_word()) }.is_of(stack));
     }

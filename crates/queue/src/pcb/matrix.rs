@@ -7,11 +7,11 @@ use std::marker::PhantomData;
 use std::mem;
 use std::ptr;
 
-use super::NoSuchProcess;
+use super::ProduceError;
 use super::item::{Item, link, unlink};
 use super::pool::Pool;
 use crate::sync::{Arc, Ordering, UnsafeCell};
-use crate::traits::{Consumer, Full};
+use crate::traits::Consumer;
 use crate::word::Word;
 
 /// A process's ends of its two buffers with another process: the tail of the buffer to that
@@ -140,14 +140,13 @@ pub fn matrix<T: Word>(processes: usize, granularity: usize) -> Vec<Process<T>> 
 
 /// Creates a [`matrix`] as in the paper: all items are allocated at the beginning, in `lists` lists
 /// of `granularity` items each (its LISTS_NUM), in addition to the n^2 dummies.
-/// [`Process::try_produce`] allocates none: if no item is left, it returns the value.
-/// ([`Process::produce`] still allocates then.)
+/// [`Process::produce`] allocates none: if no item is left, it returns the value.
 ///
 /// ```
 /// use locksley_queue::pcb;
 ///
 /// let mut process = pcb::bounded_matrix(1, 2, 3).pop().unwrap();
-/// let produced = (0..99_u32).take_while(|&number| process.try_produce(0, number).is_ok());
+/// let produced = (0..99_u32).take_while(|&number| process.produce(0, number).is_ok());
 /// assert_eq!(produced.count(), 6 + 1, "three lists of two, and what the dummy left of its own");
 /// assert_eq!(process.allocated(), 8);
 /// assert_eq!(process.consume_from(0), Some(0));
@@ -185,7 +184,8 @@ pub fn matrix_starting_at<T: Word>(
             if unused.is_null() {
                 unused = pool.arena().grow();
             }
-            let dummy = take_first(&mut unused);
+            // SAFETY: the list was allocated here, and is not empty.
+            let dummy = unsafe { take_first(&mut unused) };
             // SAFETY: an item of the arena; nothing is linked behind it yet.
             unsafe { &*dummy }
                 .next
@@ -232,12 +232,15 @@ pub fn matrix_starting_at<T: Word>(
         .collect()
 }
 
-/// Takes the first item off a list that is not empty.
+/// Takes the first item off a list.
+///
+/// # Safety
+///
+/// The list belongs to the caller, is not empty, and consists of items of a living arena.
 #[inline]
-fn take_first(list: &mut *mut Item) -> *mut Item {
+unsafe fn take_first(list: &mut *mut Item) -> *mut Item {
     let item = *list;
-    // SAFETY: the list belongs to the caller and has a first item, in an arena that the caller
-    // keeps alive.
+    // SAFETY: the caller guarantees that the list has a first item, which is alive.
     *list = unsafe { &*item }.next.load(Ordering::Relaxed);
     item
 }
@@ -269,16 +272,18 @@ impl<T: Word> Process<T> {
     ///
     /// # Errors
     ///
-    /// If there is no process `target`, returns the item.
+    /// If there is no process `target`, or no item is left in a [`bounded_matrix`], returns the
+    /// value.
     #[inline]
-    pub fn produce(&mut self, target: usize, item: T) -> Result<(), NoSuchProcess<T>> {
+    pub fn produce(&mut self, target: usize, item: T) -> Result<(), ProduceError<T>> {
         if target >= self.processes {
-            return Err(NoSuchProcess(item));
+            return Err(ProduceError::NoSuchProcess(item));
         }
-        if self.produce_list.is_null() {
-            self.produce_list = self.matrix.pool.pop_or_grow();
+        if !self.reserve() {
+            return Err(ProduceError::NoItems(item));
         }
-        let new = take_first(&mut self.produce_list);
+        // SAFETY: the list is the process's own, and not empty.
+        let new = unsafe { take_first(&mut self.produce_list) };
         let peer = self.peer(target);
         let tail = mem::replace(&mut peer.tail, new);
         // SAFETY: `tail` is the last item of the buffer to `target`, whose only producer this
@@ -287,28 +292,15 @@ impl<T: Word> Process<T> {
         Ok(())
     }
 
-    /// As [`produce`](Self::produce), but allocates no items in a [`bounded_matrix`].
-    ///
-    /// # Errors
-    ///
-    /// If no item is left, or there is no process `target`, returns the value.
-    #[inline]
-    pub fn try_produce(&mut self, target: usize, item: T) -> Result<(), Full<T>> {
-        if !self.reserve() {
-            return Err(Full(item));
-        }
-        let produced = self.produce(target, item);
-        produced.map_err(|back| Full(back.into_inner()))
-    }
-
-    /// Reserves an item for the next value. Returns `true` if there is one: the next `try_produce`
-    /// finds room.
+    /// Reserves an item for the next value. Returns `true` if there is one: the next
+    /// [`produce`](Self::produce) finds room.
     #[inline]
     pub fn reserve(&mut self) -> bool {
         if self.produce_list.is_null() {
-            self.produce_list = self.matrix.pool.pop_within_bound();
+            self.produce_list = self.matrix.pool.pop_or_grow();
+            return !self.produce_list.is_null();
         }
-        !self.produce_list.is_null()
+        true
     }
 
     /// Returns the word of the oldest item from process `source`, if there is one (and such a
@@ -443,11 +435,30 @@ mod tests {
     #[test]
     fn strangers_get_nothing_and_give_nothing() {
         let mut team = matrix(3, 1);
-        assert_eq!(team[0].produce(3, 7_u8), Err(NoSuchProcess(7)));
-        assert_eq!(team[0].produce(usize::MAX, 8), Err(NoSuchProcess(8)));
+        assert_eq!(
+            team[0].produce(3, 7_u8),
+            Err(ProduceError::NoSuchProcess(7))
+        );
+        assert_eq!(
+            team[0].produce(usize::MAX, 8),
+            Err(ProduceError::NoSuchProcess(8))
+        );
         assert_eq!(team[0].consume_from(3), None);
         assert_eq!(team[0].allocated(), 9);
         assert!(matrix::<u8>(0, 1).is_empty());
+    }
+
+    #[test]
+    fn a_bounded_matrix_allocates_nothing() {
+        let mut process = bounded_matrix(1, 1, 2).pop().unwrap();
+        assert_eq!(process.produce(0, 1), Ok(()));
+        assert!(process.reserve());
+        assert_eq!(process.produce(0, 2), Ok(()));
+        assert!(!process.reserve());
+        assert_eq!(process.produce(0, 3), Err(ProduceError::NoItems(3)));
+        assert_eq!(process.allocated(), 3);
+        assert_eq!(process.consume(), Some(1));
+        assert_eq!(process.produce(0, 3), Ok(()));
     }
 
     #[test]

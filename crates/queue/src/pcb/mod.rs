@@ -81,7 +81,7 @@
 //!   inside the pool: here the process forgets it.
 //! * Fig. 4 takes a list from the pool without checking whether there is one: here the producer
 //!   allocates a list if the pool is empty, so M need not be known beforehand. In a
-//!   [`bounded_matrix`], whose lists are all allocated at the beginning, [`Process::try_produce`]
+//!   [`bounded_matrix`], whose lists are all allocated at the beginning, [`Process::produce`]
 //!   returns the value instead.
 //! * The paper does not specify the pool and suggests a queue; here it is a stack, whose lists are
 //!   more likely to be in a cache, and an item is its list's descriptor.
@@ -134,27 +134,44 @@ pub const GRANULARITY: usize = 64;
 /// The largest granularity, to which larger ones are clamped.
 pub const MAX_GRANULARITY: usize = 1 << 16;
 
-/// Error of a `produce` for a process that the matrix does not have. Returns the item.
+/// Error of a [`Process::produce`]. Returns the item.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct NoSuchProcess<T>(pub T);
+#[non_exhaustive]
+pub enum ProduceError<T> {
+    /// The matrix does not have this process.
+    NoSuchProcess(T),
+    /// All items of a [`bounded_matrix`] are in use.
+    NoItems(T),
+}
 
-impl<T> NoSuchProcess<T> {
+impl<T> ProduceError<T> {
     /// Returns the item that was refused.
     pub fn into_inner(self) -> T {
-        self.0
+        let (ProduceError::NoSuchProcess(item) | ProduceError::NoItems(item)) = self;
+        item
     }
 }
 
-impl<T> fmt::Debug for NoSuchProcess<T> {
+impl<T> fmt::Debug for ProduceError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoSuchProcess(..)")
+        f.write_str(match self {
+            ProduceError::NoSuchProcess(_) => "NoSuchProcess(..)",
+            ProduceError::NoItems(_) => "NoItems(..)",
+        })
     }
 }
 
-impl<T> fmt::Display for NoSuchProcess<T> {
+impl<T> fmt::Display for ProduceError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no such process in the matrix: deal to one below `processes()`")
+        f.write_str(match self {
+            ProduceError::NoSuchProcess(_) => {
+                "no such process in the matrix: deal to one below `processes()`"
+            }
+            ProduceError::NoItems(_) => {
+                "no item is left in the bounded matrix: keep the value and deal it later"
+            }
+        })
     }
 }
 
-impl<T> Error for NoSuchProcess<T> {}
+impl<T> Error for ProduceError<T> {}

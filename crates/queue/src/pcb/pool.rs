@@ -16,7 +16,7 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 pub(super) struct Pool {
     head: CachePadded<AtomicU64>,
     arena: Arena,
-    /// Set if [`pop_within_bound`](Pool::pop_within_bound) may not allocate. Written before the
+    /// Set if [`pop_or_grow`](Pool::pop_or_grow) may not allocate. Written before the
     /// matrix is shared.
     is_bound: AtomicBool,
 }
@@ -62,32 +62,22 @@ impl Pool {
         }
     }
 
-    /// Returns a list of `granularity` items, from the pool or else newly allocated.
+    /// Returns a list of `granularity` items, from the pool or else newly allocated; null if the
+    /// pool is empty and bound.
     #[cold]
     #[inline(never)]
     pub(super) fn pop_or_grow(&self) -> *mut Item {
         let list = self.pop();
-        if list.is_null() {
+        if list.is_null() && !self.is_bound.load(Ordering::Relaxed) {
             self.arena.grow()
         } else {
             list
         }
     }
 
-    /// Makes [`pop_within_bound`](Pool::pop_within_bound) allocate nothing from now on.
+    /// Makes [`pop_or_grow`](Pool::pop_or_grow) allocate nothing from now on.
     pub(super) fn bound(&self) {
         self.is_bound.store(true, Ordering::Relaxed);
-    }
-
-    /// As [`pop_or_grow`](Pool::pop_or_grow), but returns null if the pool is empty and bound.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn pop_within_bound(&self) -> *mut Item {
-        if self.is_bound.load(Ordering::Relaxed) {
-            self.pop()
-        } else {
-            self.pop_or_grow()
-        }
     }
 
     /// Returns a list from the pool, or null if there is none.

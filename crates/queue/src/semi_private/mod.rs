@@ -16,7 +16,7 @@
 //! `top`. The owner alone writes `boundary`, alone knows `bottom`, and takes from the public part
 //! only when the private part is empty. All three are monotone except for the owner's own pops, so
 //! the index of an item that the owner has not popped determines where it is: at or above
-//! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
+//! `boundary` it is private, below `top` it was stolen ([`Deque::location`]).
 //!
 //! Free slots are null: those from `bottom` up to and including `limit`, the last index for which
 //! there is room given the `top` that the owner saw last (`bottom <= limit`). So a thief learns
@@ -32,7 +32,7 @@
 //! `boundary`, passes a fence, and checks that `top` is still below; a single public item is
 //! taken by compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
 //! [`steal`](crate::Thief::steal) (popTop) is that of Chase and Lev, with a fourth result,
-//! [`Steal::Private`](crate::Steal::Private); [`Stealer::target`] asks the owner to expose items.
+//! [`Steal::Private`](crate::Steal::Private); [`Stealer::request`] asks the owner to expose items.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
 //! T1/P + O(Tinf), and the expected number of fences is O(P Tinf), not O(T1). Assumption:
@@ -63,8 +63,8 @@
 //! | S9 | steal: raise `top` | Release | S3, S7, S13 | as S3. (What S7 and S13 need the fence S7 releases too) | `semi_private::slot_reuse_after_a_theft` |
 //! | S10 | nothing public: fence between the slot and the second look at `top` | Acquire | S14 | the slot of a stolen item, emptied since, would look like an empty deque | `semi_private::never_empty_behind_a_theft` |
 //! | S11 | nothing public: second look at `top` | Relaxed | - | the fence S10 | `semi_private::never_empty_behind_a_theft` |
-//! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
-//! | S13 | whereabouts: read `top` | Acquire | S9 | an owner that is told that a thief has the item may rely on what the thief did before | `semi_private::stolen_by_one_who_is_known` |
+//! | S12 | poll, request: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
+//! | S13 | location: read `top` | Acquire | S9 | an owner that is told that a thief has the item may rely on what the thief did before | `semi_private::owner_sees_what_the_thief_did` |
 //! | S14 | make room: fence before the slots of stolen items are emptied | Release | S10 | as S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S15 | publish `bottom` for a null item, read it | Relaxed | - | like the word in a slot: S7 and S10 order it | `semi_private::never_empty_with_null_items` |
 //! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | none: nothing is weaker |
@@ -94,7 +94,7 @@ use crate::traits::{Full, Owner};
 use crate::word::Word;
 
 /// Words that the owner writes off its fast path, and that thieves read.
-struct Own {
+struct OwnerWords {
     boundary: AtomicU64,
     /// The bottom while a null item may be in the deque; otherwise a value that is not above `top`.
     bottom: AtomicU64,
@@ -106,14 +106,14 @@ struct Own {
 }
 
 struct Shared<T: Word> {
-    own: CachePadded<Own>,
+    own: CachePadded<OwnerWords>,
     /// Accessed by the owner only.
     slow: UnsafeCell<Slow>,
     /// Raised by thieves and, for the last item, by the owner.
     top: CachePadded<AtomicU64>,
     /// Set by thieves, cleared by the owner. On a line of its own, which stays in the owner's
     /// cache until a thief asks.
-    targeted: CachePadded<AtomicBool>,
+    requested: CachePadded<AtomicBool>,
     ring: Ring,
     /// Trace of the thefts, by their index.
     trace: Trace,
@@ -162,7 +162,7 @@ pub struct Index(ring::Index);
 
 /// The location of an item that was pushed and not popped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum ItemLocation {
     /// In the private part, where thieves cannot take it.
     Private,
     /// In the public part, where a thief may take it at any moment.
@@ -184,7 +184,7 @@ pub enum Whereabouts {
 /// deque.push(1).unwrap();
 /// deque.push(2).unwrap();
 /// assert_eq!(thief.steal(), Steal::Private);
-/// thief.target(); // "expose something, please"
+/// thief.request(); // "expose something, please"
 /// assert_eq!(deque.poll(Exposure::One), 1); // the owner does, when it comes by
 /// assert_eq!(thief.steal(), Steal::Success(1));
 /// assert_eq!(deque.pop(), Some(2));
@@ -238,7 +238,7 @@ impl<T: Word> Deque<T> {
         let bounds = slow.bounds(start, start, limit);
         let cursor = bounds.cursor(start);
         let shared = Handle::new(Shared {
-            own: CachePadded::new(Own {
+            own: CachePadded::new(OwnerWords {
                 boundary: AtomicU64::new(start),
                 bottom: AtomicU64::new(start),
                 limit: AtomicU64::new(limit),
@@ -246,7 +246,7 @@ impl<T: Word> Deque<T> {
             }),
             slow: UnsafeCell::new(slow),
             top: CachePadded::new(AtomicU64::new(start)),
-            targeted: CachePadded::new(AtomicBool::new(false)),
+            requested: CachePadded::new(AtomicBool::new(false)),
             ring,
             trace: Trace::new(start),
             items: PhantomData,
@@ -280,29 +280,29 @@ impl<T: Word> Deque<T> {
 
     /// Returns the location of the item with this index, which the owner has pushed and not popped.
     #[inline]
-    pub fn whereabouts(&self, index: Index) -> Whereabouts {
+    pub fn location(&self, index: Index) -> ItemLocation {
         if distance(self.shared.own.boundary.load(Ordering::Relaxed), index.0) >= 0 {
-            return Whereabouts::Private;
+            return ItemLocation::Private;
         }
         let top = self.shared.top.load(Ordering::Acquire); // [S13]
         if distance(top, index.0) >= 0 {
-            Whereabouts::Public
+            ItemLocation::Public
         } else {
-            Whereabouts::Stolen
+            ItemLocation::Stolen
         }
     }
 
     /// Returns `true` if a thief has asked for work since the last [`poll`](Deque::poll) or
     /// exposure.
     #[inline]
-    pub fn is_targeted(&self) -> bool {
-        self.shared.targeted.load(Ordering::Relaxed) // [S12]
+    pub fn is_requested(&self) -> bool {
+        self.shared.requested.load(Ordering::Relaxed) // [S12]
     }
 
     /// Exposes work if a thief has asked for it. Returns the number of items that became public.
     #[inline]
     pub fn poll(&mut self, exposure: Exposure) -> usize {
-        if self.is_targeted() {
+        if self.is_requested() {
             self.expose(exposure)
         } else {
             0
@@ -313,7 +313,9 @@ impl<T: Word> Deque<T> {
     /// that became public.
     #[inline]
     pub fn expose(&mut self, exposure: Exposure) -> usize {
-        let (cursor, count) = self.shared.expose(self.cursor, exposure);
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        let owner = unsafe { self.shared.owner_side() };
+        let (cursor, count) = owner.expose(self.cursor, exposure);
         self.cursor = cursor;
         count
     }
@@ -328,7 +330,9 @@ impl<T: Word> Owner for Deque<T> {
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let word = item.into_word();
         if self.cursor == self.shared.own.bounds.get().ceiling || word.is_null() {
-            self.cursor = self.shared.push_slowly(self.cursor, word);
+            // SAFETY: the handle is the owner's, and borrowed exclusively.
+            let owner = unsafe { self.shared.owner_side() };
+            self.cursor = owner.push_slowly(self.cursor, word);
             return Ok(());
         }
         // SAFETY: the cursor is below the ceiling, so it points to a slot.
@@ -340,7 +344,9 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         if self.cursor == self.shared.own.bounds.get().floor {
-            let (cursor, item) = self.shared.pop_slowly(self.cursor);
+            // SAFETY: the handle is the owner's, and borrowed exclusively.
+            let owner = unsafe { self.shared.owner_side() };
+            let (cursor, item) = owner.pop_slowly(self.cursor);
             self.cursor = cursor;
             return item;
         }
@@ -363,7 +369,8 @@ impl<T: Word> Drop for Deque<T> {
     /// Makes all items public, so that thieves can take them.
     #[inline]
     fn drop(&mut self) {
-        self.shared.expose_all(self.cursor);
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        unsafe { self.shared.owner_side() }.expose_all(self.cursor);
     }
 }
 

@@ -1,9 +1,10 @@
 //! The owner's slow paths.
 //!
-//! Only the owner calls these functions. They take the cursor by value and return the new one, so
-//! that the address of the handle escapes to no function, and the compiler can keep a local deque
-//! in registers.
+//! The functions take the cursor by value and return the new one, so that the address of the handle
+//! escapes to no function, and the compiler can keep a local deque in registers.
 
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::ptr;
 
 use super::cursor::{Bounds, Cursor};
@@ -42,12 +43,51 @@ impl Slow {
     }
 }
 
+/// The owner's side of a deque, which may use the owner's fields.
+pub(super) struct OwnerSide<'a, T: Word> {
+    shared: &'a Shared<T>,
+    /// Stays in the owner's thread.
+    not_send: PhantomData<*mut ()>,
+}
+
 impl<T: Word> Shared<T> {
+    /// Returns the owner's side.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and stays it as long as the result is used.
+    #[inline(always)]
+    pub(super) unsafe fn owner_side(&self) -> OwnerSide<'_, T> {
+        OwnerSide {
+            shared: self,
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl<T: Word> Clone for OwnerSide<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Word> Copy for OwnerSide<'_, T> {}
+
+impl<T: Word> Deref for OwnerSide<'_, T> {
+    type Target = Shared<T>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Shared<T> {
+        self.shared
+    }
+}
+
+impl<T: Word> OwnerSide<'_, T> {
     /// Prepares the fast path for the round of a slot. While there are null items, the fast path is
     /// disabled, and `bottom` is published.
-    fn resume(&self, slot: Index, bottom: Index) -> Cursor {
+    fn resume(self, slot: Index, bottom: Index) -> Cursor {
         let boundary = self.own.boundary.load(Ordering::Relaxed);
-        // SAFETY: only the owner calls this.
+        // SAFETY: this is the owner, and the borrow ends before the next one.
         let slow = unsafe { &*self.slow.get() };
         let limit = self.own.limit.load(Ordering::Relaxed); // [S16]
         let mut bounds = slow.bounds(slot, boundary, limit);
@@ -64,9 +104,9 @@ impl<T: Word> Shared<T> {
     /// null, or there are null items.
     #[cold]
     #[inline(never)]
-    pub(super) fn push_slowly(&self, cursor: Cursor, word: *mut ()) -> Cursor {
+    pub(super) fn push_slowly(self, cursor: Cursor, word: *mut ()) -> Cursor {
         let bottom = self.own.bounds.get().index(cursor);
-        // SAFETY: only the owner calls this.
+        // SAFETY: this is the owner, and the borrow ends before the next one.
         let slow = unsafe { &mut *self.slow.get() };
         if bottom == self.own.limit.load(Ordering::Relaxed) {
             self.make_room(slow, bottom);
@@ -81,7 +121,7 @@ impl<T: Word> Shared<T> {
 
     /// Raises the limit, which the bottom has reached: reads `top` again, and doubles the circle if
     /// it is really full.
-    fn make_room(&self, slow: &mut Slow, bottom: Index) {
+    fn make_room(self, slow: &mut Slow, bottom: Index) {
         let top = self.top.load(Ordering::Acquire); // [S3]
         if slow.limit(top) == bottom {
             // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
@@ -106,7 +146,7 @@ impl<T: Word> Shared<T> {
     /// null items.
     #[cold]
     #[inline(never)]
-    pub(super) fn pop_slowly(&self, cursor: Cursor) -> (Cursor, Option<T>) {
+    pub(super) fn pop_slowly(self, cursor: Cursor) -> (Cursor, Option<T>) {
         let bottom = self.own.bounds.get().index(cursor);
         while bottom == self.own.boundary.load(Ordering::Relaxed) {
             let top = self.top.load(Ordering::Relaxed); // [S4]
@@ -118,7 +158,7 @@ impl<T: Word> Shared<T> {
             }
         }
         let lowered = bottom.wrapping_sub(STRIDE);
-        // SAFETY: only the owner calls this.
+        // SAFETY: this is the owner, and the borrow ends before the next one.
         let slow = unsafe { &mut *self.slow.get() };
         // SAFETY: the view is current.
         let word = take(unsafe { slow.view.slot(lowered) });
@@ -131,14 +171,14 @@ impl<T: Word> Shared<T> {
     }
 
     /// Notes that the deque has no null item: `bottom` is not published from now on.
-    fn no_nulls(&self, slow: &mut Slow) {
+    fn no_nulls(self, slow: &mut Slow) {
         slow.null = None;
         let top = self.top.load(Ordering::Relaxed); // [S4]
         self.own.bottom.store(top, Ordering::Relaxed); // [S15]
     }
 
     /// Tries to make the items from `middle` on private again.
-    fn take_back(&self, middle: Index) {
+    fn take_back(self, middle: Index) {
         let boundary = &self.own.boundary;
         let before = boundary.load(Ordering::Relaxed);
         boundary.store(middle, Ordering::Relaxed);
@@ -152,9 +192,9 @@ impl<T: Word> Shared<T> {
     }
 
     /// Takes the only public item, which is at `top`, by compare-and-swap, unless a thief does.
-    fn pop_last(&self, top: Index) -> (Cursor, Option<T>) {
+    fn pop_last(self, top: Index) -> (Cursor, Option<T>) {
         let next = top.wrapping_add(STRIDE);
-        // SAFETY: only the owner calls this, and the view is current.
+        // SAFETY: this is the owner, and the view is current.
         let word = unsafe { (*self.slow.get()).view.slot(top) }.load(Ordering::Relaxed);
         self.trace.leave(top);
         let race = self
@@ -166,8 +206,8 @@ impl<T: Word> Shared<T> {
     }
 
     /// Updates the owner's state for an empty deque with both ends at `at`. May shrink the circle.
-    fn found_empty(&self, at: Index) -> Cursor {
-        // SAFETY: only the owner calls this.
+    fn found_empty(self, at: Index) -> Cursor {
+        // SAFETY: this is the owner, and the borrow ends before the next one.
         let slow = unsafe { &mut *self.slow.get() };
         if slow.null.is_some() {
             self.no_nulls(slow);
@@ -182,9 +222,9 @@ impl<T: Word> Shared<T> {
     /// Implements [`Deque::expose`](super::Deque::expose).
     #[cold]
     #[inline(never)]
-    pub(super) fn expose(&self, cursor: Cursor, exposure: Exposure) -> (Cursor, usize) {
+    pub(super) fn expose(self, cursor: Cursor, exposure: Exposure) -> (Cursor, usize) {
         // Cleared first, so that a request made during the exposure is kept for the next one.
-        self.targeted.store(false, Ordering::Relaxed); // [S12]
+        self.requested.store(false, Ordering::Relaxed); // [S12]
         let bottom = self.own.bounds.get().index(cursor);
         let boundary = self.own.boundary.load(Ordering::Relaxed);
         let private = length(boundary, bottom);
@@ -199,12 +239,12 @@ impl<T: Word> Shared<T> {
     /// Makes all items public, before the owner is dropped.
     #[cold]
     #[inline(never)]
-    pub(super) fn expose_all(&self, cursor: Cursor) {
+    pub(super) fn expose_all(self, cursor: Cursor) {
         self.raise_boundary(self.own.bounds.get().index(cursor));
     }
 
     /// Makes the items before `boundary` public.
-    fn raise_boundary(&self, boundary: Index) {
+    fn raise_boundary(self, boundary: Index) {
         fence(Ordering::Release); // [S1]
         self.own.boundary.store(boundary, Ordering::Relaxed);
     }

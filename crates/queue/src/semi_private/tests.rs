@@ -13,13 +13,13 @@ fn an_index_tells_where_its_item_is() {
     deque.push(1).unwrap();
     let second = deque.next_index();
     deque.push(2).unwrap();
-    assert_eq!(deque.whereabouts(first), Whereabouts::Private);
+    assert_eq!(deque.location(first), ItemLocation::Private);
     deque.expose(Exposure::One);
-    assert_eq!(deque.whereabouts(first), Whereabouts::Public);
-    assert_eq!(deque.whereabouts(second), Whereabouts::Private);
+    assert_eq!(deque.location(first), ItemLocation::Public);
+    assert_eq!(deque.location(second), ItemLocation::Private);
     assert_eq!(thief.steal(), Steal::Success(1));
-    assert_eq!(deque.whereabouts(first), Whereabouts::Stolen);
-    assert_eq!(deque.whereabouts(second), Whereabouts::Private);
+    assert_eq!(deque.location(first), ItemLocation::Stolen);
+    assert_eq!(deque.location(second), ItemLocation::Private);
 }
 
 #[test]

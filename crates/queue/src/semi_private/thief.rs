@@ -23,9 +23,9 @@ impl<T: Word> Stealer<T> {
     ///
     /// Reads the flag before it writes, so that many thieves which ask at once do not contend for
     /// its cache line.
-    pub fn target(&self) {
-        if !self.shared.targeted.load(Ordering::Relaxed) {
-            self.shared.targeted.store(true, Ordering::Relaxed); // [S12]
+    pub fn request(&self) {
+        if !self.shared.requested.load(Ordering::Relaxed) {
+            self.shared.requested.store(true, Ordering::Relaxed); // [S12]
         }
     }
 

@@ -25,6 +25,12 @@ use crate::word::Word;
 /// assert_eq!(thief.steal(), Steal::Success(1));
 /// assert_eq!(owner.pop(), Some(2));
 /// ```
+///
+/// When the owner's handle is dropped, the items become public, or the oldest 2^23 - 1 if there are
+/// more. Items that are left are dropped with the last handle.
+///
+/// An item that is taken back from under others leaves the address of a private static in its slot.
+/// A `usize` or `u64` that happens to be this address is lost: do not store arbitrary addresses.
 pub struct Deque<T: Word> {
     deque: Handle<Embedded<T>>,
     /// Copy of the deque's bottom, which only this handle changes. For a local deque the compiler
@@ -77,7 +83,7 @@ impl<T: Word> Deque<T> {
     /// Answers a request, if one is pending. Returns the number of items that became public.
     pub fn poll(&mut self) -> usize {
         // SAFETY: as above.
-        unsafe { self.deque.answer() }
+        unsafe { self.deque.answer_request() }
     }
 
     /// Returns how many items are private.
@@ -128,7 +134,7 @@ impl<T: Word> Deque<T> {
             (word, self.deque.take_back(token))
         };
         self.bottom = self.deque.bottom();
-        if taken != TakenBack::Yes && self.deque.is_called() {
+        if taken != TakenBack::Yes && self.deque.is_attention_requested() {
             self.poll();
         }
         // SAFETY: the item was in the deque, so the slot held the word of this position; the item
@@ -144,8 +150,8 @@ impl<T: Word> Deque<T> {
         self.bottom = self.bottom.wrapping_add(STRIDE);
         // SAFETY: as above.
         unsafe {
-            if attention && !self.deque.asks_in_vain(self.bottom) {
-                self.deque.answer();
+            if attention && !self.deque.needs_no_attention(self.bottom) {
+                self.deque.answer_request();
             }
         }
     }
@@ -196,6 +202,15 @@ impl<T: Word> Owner for Deque<T> {
         Stealer {
             deque: self.deque.clone(),
         }
+    }
+}
+
+impl<T: Word> Drop for Deque<T> {
+    /// Makes the items public, so that thieves can take them.
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        unsafe { self.deque.expose(usize::MAX) };
     }
 }
 

@@ -197,7 +197,7 @@ impl Slots {
 struct Public {
     span: AtomicU64,
     /// Set while a thief's request for work is unanswered.
-    asked: AtomicBool,
+    requested: AtomicBool,
     /// The lock of forcers.
     forcing: AtomicBool,
 }
@@ -263,7 +263,8 @@ pub enum TakenBack {
     /// The item is out of the deque, and belongs to the caller.
     Yes,
     /// As `Yes`, and other items lie on top of it. Thieves and sleepers could not see these for a
-    /// moment, so the caller must check [`is_called`](Embedded::is_called).
+    /// moment, so the caller must check
+    /// [`is_attention_requested`](Embedded::is_attention_requested).
     FromUnder,
     /// A thief has the item. If other items lie on top, the caller must check as for `FromUnder`.
     No,
@@ -300,7 +301,7 @@ impl<T: Word> Embedded<T> {
             }),
             public: CachePadded::new(Public {
                 span: AtomicU64::new(Span::new(start, 0).0),
-                asked: AtomicBool::new(false),
+                requested: AtomicBool::new(false),
                 forcing: AtomicBool::new(false),
             }),
             slow: Slow {
@@ -366,8 +367,8 @@ impl<T: Word> Embedded<T> {
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, the caller attends after every push, and passes a
-        // fence: the deque is fenced.
+        // SAFETY: without membarrier this is not relied on: the deque is fenced, and the caller
+        // attends after every push, and passes a fence.
         unsafe { barrier::light_unchecked() }; // [D2]
         next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
@@ -429,14 +430,15 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, the limit is above all indices, and the caller goes
-        // on to D4.
+        // SAFETY: without membarrier this is not relied on: the limit is above all indices, and the
+        // caller goes on to D4.
         unsafe { barrier::light_unchecked() }; // [D3]
         lowered >= self.hot.limit.load(Ordering::Relaxed)
     }
 }
 
-/// The word of a slot whose item was taken out of the middle is the address of this static.
+/// The word of a slot whose item was taken out of the middle is the address of this static, which
+/// no other object has. An item that is an integer can have it: see [`Deque`].
 static HOLE: u8 = 0;
 
 fn hole() -> *mut () {

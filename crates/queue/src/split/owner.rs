@@ -16,7 +16,11 @@ fn later(one: Index, other: Index) -> Index {
     if distance(one, other) > 0 { other } else { one }
 }
 
-/// The owner's operations. For each: the caller is the owner, in the sense of [`Embedded`].
+/// The owner's operations.
+///
+/// # Safety
+///
+/// For each that is unsafe: the caller is the owner, in the sense of [`Embedded`].
 impl<T: Word> Embedded<T> {
     /// Copies the address of the slots into the words of the fast path.
     unsafe fn enter_circle(&self) {
@@ -268,15 +272,15 @@ impl<T: Word> Embedded<T> {
         self.slow.exposed.get()
     }
 
-    /// Returns the number of items that thieves have taken so far, plus a constant: only
-    /// differences are meaningful.
+    /// Returns the number of items that thieves have taken so far. Items that were taken back from
+    /// under others count too, if thieves have passed their slots.
     ///
     /// # Safety
     ///
     /// The caller is the owner.
     pub unsafe fn stolen(&self) -> u64 {
         let span = Span(self.public.span.load(Ordering::Relaxed));
-        span.top(self.bottom()) / STRIDE
+        (span.top(self.bottom()) - STRIDE) / STRIDE
     }
 
     /// Marks the items that are in the deque: a [`take_back`](Self::take_back) of one of them
@@ -321,13 +325,14 @@ impl<T: Word> Embedded<T> {
         let (bottom, room) = (self.bottom(), self.slow.room.get());
         let requested = if self.slow.fenced {
             // [D12]
-            self.is_called() && self.hot.ceiling.swap(ALWAYS, Ordering::Acquire) == REQUESTED
+            self.is_attention_requested()
+                && self.hot.ceiling.swap(ALWAYS, Ordering::Acquire) == REQUESTED
         } else {
             self.hot.ceiling.swap(room, Ordering::Acquire) == REQUESTED // [D12]
         };
-        let asked = self.is_asked();
+        let asked = self.is_requested();
         if asked {
-            self.public.asked.store(false, Ordering::Relaxed);
+            self.public.requested.store(false, Ordering::Relaxed);
         }
         if distance(room, bottom) >= 0 {
             // SAFETY: the caller is the owner.
@@ -339,15 +344,17 @@ impl<T: Word> Embedded<T> {
     /// Returns `true` if the owner need not attend although a push asked for it: the deque is
     /// fenced, has room, and no request is pending.
     #[inline(always)]
-    pub(super) unsafe fn asks_in_vain(&self, bottom: Index) -> bool {
-        self.slow.fenced && !self.is_called() && distance(self.slow.room.get(), bottom) < 0
+    pub(super) unsafe fn needs_no_attention(&self, bottom: Index) -> bool {
+        self.slow.fenced
+            && !self.is_attention_requested()
+            && distance(self.slow.room.get(), bottom) < 0
     }
 
     /// Attends, and answers a request by exposing half of the private items. Returns the number of
     /// items that became public.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn answer(&self) -> usize {
+    pub(super) unsafe fn answer_request(&self) -> usize {
         // SAFETY: the caller is the owner. A thief whose request is missed here is answered after
         // the next push.
         unsafe {

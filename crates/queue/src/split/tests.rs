@@ -34,12 +34,12 @@ fn thieves_get_what_is_public_and_no_more() {
     assert_eq!(thief.steal(), Steal::Private);
     assert_eq!(deque.expose(3), 3);
     assert_eq!(thief.steal(), Steal::Success(1));
-    let mut loot = Vec::new();
+    let mut stolen = Vec::new();
     assert_eq!(
-        thief.steal_some(|public| public, |item| loot.push(item)),
+        thief.steal_some(|public| public, |item| stolen.push(item)),
         Steal::Success(2)
     );
-    assert_eq!(loot, [2, 3]);
+    assert_eq!(stolen, [2, 3]);
     assert_eq!(thief.steal(), Steal::Private);
     assert_eq!(deque.pop(), Some(4));
     assert_eq!(thief.steal(), Steal::Empty);
@@ -108,6 +108,34 @@ fn a_thief_skips_holes() {
     assert_eq!(thief.steal(), Steal::Success(4));
     assert_eq!(deque.pop(), Some(5));
     assert_eq!(deque.pop(), None);
+}
+
+#[test]
+fn an_owner_that_goes_leaves_everything_public() {
+    let mut deque = Deque::new();
+    let thief = deque.thief();
+    for item in 0..3 {
+        deque.push(item).unwrap();
+    }
+    thief.request();
+    drop(deque);
+    for item in 0..3 {
+        assert_eq!(thief.steal(), Steal::Success(item));
+    }
+    assert_eq!(thief.steal(), Steal::Empty);
+}
+
+#[test]
+fn thefts_are_counted_from_zero() {
+    let deque = Embedded::new();
+    // SAFETY: this thread is the owner, for all of these.
+    unsafe {
+        deque.push(1);
+        assert_eq!(deque.stolen(), 0);
+        deque.expose(1);
+        assert_eq!(deque.steal(), Steal::Success(1));
+        assert_eq!((deque.stolen(), deque.exposed()), (1, 1));
+    }
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl<T: Word> Embedded<T> {
     /// Returns the result of a steal that found nothing public.
     fn nothing_public<R>(&self, span: Span) -> Steal<R> {
         // While a request is pending, the owner's cache lines are not touched.
-        if span.is_forcing() || self.is_asked() || self.has_private(span) {
+        if span.is_forcing() || self.is_requested() || self.has_private(span) {
             Steal::Private
         } else {
             Steal::Empty
@@ -99,27 +99,27 @@ impl<T: Word> Embedded<T> {
     /// Asks the owner to expose items, unless it has been asked. Returns `true` if this call made
     /// the request.
     pub fn request(&self) -> bool {
-        if self.is_asked() || self.public.asked.swap(true, Ordering::Relaxed) {
+        if self.is_requested() || self.public.requested.swap(true, Ordering::Relaxed) {
             return false;
         }
-        self.call();
+        self.request_attention();
         true
     }
 
     /// Asks for the owner's attention after its next push.
-    pub fn call(&self) {
+    pub fn request_attention(&self) {
         self.hot.ceiling.swap(REQUESTED, Ordering::Release); // [D12]
     }
 
     /// Returns `true` if a request is pending.
     #[inline]
-    pub fn is_called(&self) -> bool {
+    pub fn is_attention_requested(&self) -> bool {
         self.hot.ceiling.load(Ordering::Relaxed) == REQUESTED
     }
 
     /// Returns `true` if a thief has asked and the owner has not answered.
-    pub fn is_asked(&self) -> bool {
-        self.public.asked.load(Ordering::Relaxed)
+    pub fn is_requested(&self) -> bool {
+        self.public.requested.load(Ordering::Relaxed)
     }
 
     /// Makes all private items public without the owner's help. Costs a heavy barrier.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use super::Inspection;
 use super::protocol::Shared;
-use super::ring::Ring;
+use super::ring::Slots;
 use crate::handle::Handle;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::traits::{Full, Owner};
@@ -80,7 +80,7 @@ pub struct Stealer<T: Word> {
 
 pub(super) struct Inner<T: Word> {
     pub(super) shared: Shared,
-    pub(super) ring: Ring<Slot>,
+    pub(super) ring: Slots<Slot>,
     /// Makes the type invariant in `T`: an item that one side puts in, the other takes out.
     items: PhantomData<Cell<T>>,
 }
@@ -104,15 +104,21 @@ impl<T: Word> Drop for Inner<T> {
 
 impl<T: Word> Inner<T> {
     /// The slow path of a push.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and its bottom is at `bot`.
     #[cold]
     #[inline(never)]
-    fn push_slowly(&self, bot: u64, item: T) -> Result<(), Full<T>> {
-        if self.shared.room(bot) == 0 {
+    unsafe fn push_slowly(&self, bot: u64, item: T) -> Result<(), Full<T>> {
+        // SAFETY: the caller is the owner.
+        let owner = unsafe { self.shared.owner_side() };
+        if owner.room(bot) == 0 {
             return Err(Full(item));
         }
-        self.shared.expect_thefts();
+        owner.expect_thefts();
         self.ring.slot(bot).put(item);
-        self.shared.push_many(bot, 1);
+        owner.push_many(bot, 1);
         Ok(())
     }
 }
@@ -134,7 +140,7 @@ impl<T: Word> Deque<T> {
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let shared = Shared::new(capacity, start);
-        let ring = Ring::new(shared.capacity(), Slot::empty);
+        let ring = Slots::new(shared.capacity(), Slot::empty);
         Deque {
             bot: shared.bot(),
             inner: Handle::new(Inner {
@@ -170,12 +176,15 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let inner = &*self.inner;
-        if inner.shared.push_is_fast(self.bot) {
-            inner.shared.expect_thefts();
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        let owner = unsafe { inner.shared.owner_side() };
+        if owner.push_is_fast(self.bot) {
+            owner.expect_thefts();
             inner.ring.slot(self.bot).put(item);
-            inner.shared.push(self.bot);
+            owner.push(self.bot);
         } else {
-            inner.push_slowly(self.bot, item)?;
+            // SAFETY: as above.
+            unsafe { inner.push_slowly(self.bot, item)? };
         }
         self.bot = self.bot.wrapping_add(1);
         Ok(())
@@ -184,7 +193,8 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         let inner = &*self.inner;
-        if !inner.shared.pop(self.bot) {
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        if !unsafe { inner.shared.owner_side() }.pop(self.bot) {
             return None;
         }
         self.bot = self.bot.wrapping_sub(1);

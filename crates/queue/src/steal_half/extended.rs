@@ -45,7 +45,7 @@ use std::marker::PhantomData;
 
 pub use super::deque::{Deque, Stealer};
 use super::deque::{Inner, Slot};
-use super::ring::Ring;
+use super::ring::Slots;
 use crate::sync::Ordering;
 use crate::traits::{Steal, StealBatch, Thief};
 use crate::word::Word;
@@ -109,16 +109,21 @@ impl<T: Word> Stealer<T> {
         own: &mut Deque<T>,
         amount: impl FnOnce(Offered<'_, T>) -> usize,
     ) -> Steal<(T, usize)> {
-        let stolen = self.steal_into(&own.inner, own.bot, amount);
+        // SAFETY: `own` is the owner's handle, and borrowed exclusively.
+        let stolen = unsafe { self.steal_into(&own.inner, own.bot, amount) };
         stolen.map(|(item, others)| {
             own.bot = own.bot.wrapping_add(others as u64);
             (item, others)
         })
     }
 
-    /// Steals into the caller's deque `own`, whose bottom is at `bot`.
+    /// Steals into the deque `own`, whose bottom is at `bot`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner of `own`.
     #[inline(never)]
-    fn steal_into(
+    unsafe fn steal_into(
         &self,
         own: &Inner<T>,
         bot: u64,
@@ -130,7 +135,9 @@ impl<T: Word> Stealer<T> {
             return Steal::Empty;
         }
         let (ring, top) = (&self.inner.ring, u64::from(range.top()));
-        let len = usize::from(shared.share(range, own.shared.room(bot) + 1));
+        // SAFETY: the caller is the owner.
+        let owner = unsafe { own.shared.owner_side() };
+        let len = usize::from(shared.share(range, owner.room(bot) + 1));
         let Some(others) = amount(Offered {
             ring,
             top,
@@ -141,7 +148,7 @@ impl<T: Word> Stealer<T> {
         .checked_sub(1) else {
             return Steal::Empty;
         };
-        own.shared.expect_thefts();
+        owner.expect_thefts();
         ring.pairs(top, &own.ring, bot, others as u64, |from, to| {
             let word = from.0.load(Ordering::Relaxed); // [E3]
             to.0.store(word, Ordering::Relaxed); // [E4]
@@ -150,7 +157,7 @@ impl<T: Word> Stealer<T> {
         let last = last.0.load(Ordering::Relaxed); // [E5]
         shared.advance(range, others as u16 + 1).map(|()| {
             if others > 0 {
-                own.shared.push_many(bot, others as u16);
+                owner.push_many(bot, others as u16);
             }
             // SAFETY: the range did not change while the words were read, so they are the words of
             // items, and the change of the range gave the items to this thief alone; this one was
@@ -162,7 +169,7 @@ impl<T: Word> Stealer<T> {
 
 /// The items that a thief could take at once, for [`Stealer::steal_some`].
 pub struct Offered<'a, T: Word> {
-    ring: &'a Ring<Slot>,
+    ring: &'a Slots<Slot>,
     top: u64,
     len: usize,
     items: PhantomData<T>,

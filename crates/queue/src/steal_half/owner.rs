@@ -1,10 +1,11 @@
 //! The owner's part of the protocol: when to change the stealRange, and to what.
 //!
-//! Only the owner calls these functions. They take by value the `bot` that the owner keeps in its
-//! handle, so that the handle's address escapes to no function. The orderings are in the table of
-//! [`protocol`](super::protocol).
+//! The functions take by value the `bot` that the owner keeps in its handle, so that the handle's
+//! address escapes to no function. The orderings are in the table of [`protocol`](super::protocol).
 
 use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 use super::protocol::Shared;
 use super::range::{Promise, Range};
@@ -19,7 +20,7 @@ const FAST: FenceMode = FenceMode::Asymmetric;
 ///
 /// Indices are counted in 64 bits, of which the other shared words hold the lowest 16.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct OwnerState {
     /// Stored by the owner only. One past the newest item.
     pub(super) bot: AtomicU64,
     /// A pop at this `bot` takes the slow path: `limit`, or `bot` if there is no fast path.
@@ -38,15 +39,15 @@ pub(super) struct Own {
     mode: FenceMode,
 }
 
-// SAFETY: only the owner accesses the cells, and there is one owner.
-unsafe impl Sync for Own {}
+// SAFETY: the cells are accessed through `OwnerSide` only, of which none is used but by the owner.
+unsafe impl Sync for OwnerState {}
 
-impl Own {
+impl OwnerState {
     /// Creates the owner's end of an empty deque with this range.
-    pub(super) fn new(bot: u64, range: Range) -> Own {
+    pub(super) fn new(bot: u64, range: Range) -> OwnerState {
         // Registers the process, so that thieves can use the barrier from the start.
         barrier::is_ready();
-        let own = Own {
+        let own = OwnerState {
             bot: AtomicU64::new(bot),
             low: Cell::new(0),
             high: Cell::new(0),
@@ -56,7 +57,7 @@ impl Own {
             ceiling: Cell::new(0),
             mode: barrier::fence_mode(),
         };
-        own.rest(bot, range);
+        own.reset_empty(bot, range);
         own
     }
 
@@ -67,7 +68,7 @@ impl Own {
     }
 
     /// Sets the state for an empty deque: the next push changes the range.
-    fn rest(&self, bot: u64, range: Range) {
+    fn reset_empty(&self, bot: u64, range: Range) {
         self.prev.set(range.0);
         self.sure.set(0);
         self.limit.set(bot);
@@ -99,18 +100,50 @@ fn length_from(index: u16, bot: u64) -> u16 {
     (bot as u16).wrapping_sub(index)
 }
 
+/// The owner's side of the protocol, which may use the owner's fields.
+#[derive(Clone, Copy)]
+pub(super) struct OwnerSide<'a> {
+    shared: &'a Shared,
+    /// Stays in the owner's thread.
+    not_send: PhantomData<*mut ()>,
+}
+
 impl Shared {
+    /// Returns the owner's side.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and stays it as long as the result is used.
+    #[inline(always)]
+    pub(super) unsafe fn owner_side(&self) -> OwnerSide<'_> {
+        OwnerSide {
+            shared: self,
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl Deref for OwnerSide<'_> {
+    type Target = Shared;
+
+    #[inline(always)]
+    fn deref(&self) -> &Shared {
+        self.shared
+    }
+}
+
+impl OwnerSide<'_> {
     /// Returns `true` if the slot at `bot` is free and below the ceiling, so that the owner can
     /// call [`push`](Self::push). Otherwise it must call [`room`](Self::room) and
     /// [`push_many`](Self::push_many).
     #[inline]
-    pub(super) fn push_is_fast(&self, bot: u64) -> bool {
+    pub(super) fn push_is_fast(self, bot: u64) -> bool {
         bot != self.own.high.get()
     }
 
     /// Makes the slot at `bot`, which is written, part of the deque.
     #[inline]
-    pub(super) fn push(&self, bot: u64) {
+    pub(super) fn push(self, bot: u64) {
         let bot = bot.wrapping_add(1);
         if !self.publish(bot, FAST) {
             self.announce(bot);
@@ -119,26 +152,26 @@ impl Shared {
 
     /// Takes the item before `bot`. Returns `false` if there is none.
     #[inline]
-    pub(super) fn pop(&self, bot: u64) -> bool {
+    pub(super) fn pop(self, bot: u64) -> bool {
         if bot == self.own.low.get() {
             return self.pop_slowly(bot);
         }
         let bot = bot.wrapping_sub(1);
-        self.publish(bot, FAST) || self.contest(bot)
+        self.publish(bot, FAST) || self.pop_contested(bot)
     }
 
     /// Returns the number of free slots.
-    pub(super) fn room(&self, bot: u64) -> u16 {
+    pub(super) fn room(self, bot: u64) -> u16 {
         self.capacity - length_from(self.current().top(), bot)
     }
 
     /// Makes the `n` slots from `bot` on, which are written, part of the deque.
-    pub(super) fn push_many(&self, bot: u64, n: u16) {
+    pub(super) fn push_many(self, bot: u64, n: u16) {
         let bot = bot.wrapping_add(n.into());
         if n == 1 && bot == self.own.ceiling.get() {
             self.push_at_ceiling(bot);
         } else if self.publish(bot, self.own.mode) && n == 1 {
-            self.open(bot);
+            self.set_fast_bounds(bot);
         } else {
             self.announce(bot);
         }
@@ -146,7 +179,7 @@ impl Shared {
 
     /// Fig. 3: sets the range after a push to the ceiling. If the range is still the owner's own,
     /// the length is a power of two.
-    fn push_at_ceiling(&self, bot: u64) {
+    fn push_at_ceiling(self, bot: u64) {
         let sure = (2 * self.own.sure.get()).max(1);
         self.own.bot.store(bot, Ordering::Release); // [B12]
         let (seen, top) = (Range(self.own.prev.get()), bot.wrapping_sub(sure));
@@ -157,7 +190,7 @@ impl Shared {
 
     /// Sets `bot`. Returns `true` if the range is still the owner's own.
     #[inline]
-    fn publish(&self, bot: u64, mode: FenceMode) -> bool {
+    fn publish(self, bot: u64, mode: FenceMode) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
         match mode {
             // SAFETY: the caller passes the result of `fence_mode`, or `FAST`; but there are fast
@@ -171,7 +204,7 @@ impl Shared {
     /// Fig. 3: sets the range for the length after a push.
     #[cold]
     #[inline(never)]
-    fn announce(&self, bot: u64) {
+    fn announce(self, bot: u64) {
         let mut range = self.current();
         while let length @ 1.. = length_from(range.top(), bot) {
             let top = bot.wrapping_sub(length.into());
@@ -180,28 +213,28 @@ impl Shared {
                 Err(now) => range = now,
             }
         }
-        self.own.rest(bot, range);
+        self.own.reset_empty(bot, range);
     }
 
     /// The slow path of a pop. Returns `true` if the owner has taken an item.
     #[cold]
     #[inline(never)]
-    fn pop_slowly(&self, bot: u64) -> bool {
+    fn pop_slowly(self, bot: u64) -> bool {
         if bot == self.own.limit.get() {
             return self.own.sure.get() != 0 && self.pop_at_limit(bot);
         }
         let bot = bot.wrapping_sub(1);
         if !self.publish(bot, self.own.mode) {
-            return self.contest(bot);
+            return self.pop_contested(bot);
         }
-        self.open(bot);
+        self.set_fast_bounds(bot);
         true
     }
 
     /// Fig. 5: a pop at the limit. If the range is still the owner's own, the length is a power of
     /// two. Section 1 sets the range; section 2, for the last item only, empties it.
     #[inline]
-    fn pop_at_limit(&self, bot: u64) -> bool {
+    fn pop_at_limit(self, bot: u64) -> bool {
         let sure = self.own.sure.get();
         let (top, bot) = (bot.wrapping_sub(sure), bot.wrapping_sub(1));
         self.own.bot.store(bot, Ordering::Release); // [B13]
@@ -211,7 +244,7 @@ impl Shared {
             Ok(()) => Range(self.own.prev.get()),
             Err(now) => now,
         };
-        self.settle(bot, range)
+        self.pop_changing_range(bot, range)
     }
 
     /// Takes the item at `bot`, which the owner has lowered, when the range is not its own any
@@ -219,19 +252,19 @@ impl Shared {
     /// if the owner gets the item.
     #[cold]
     #[inline(never)]
-    fn contest(&self, bot: u64) -> bool {
-        self.settle(bot, self.current())
+    fn pop_contested(self, bot: u64) -> bool {
+        self.pop_changing_range(bot, self.current())
     }
 
     /// Takes the item at `bot`, which the owner has lowered, by setting the range for the length
     /// before the pop. Returns `false`, and restores `bot`, if there is no item left.
-    fn settle(&self, bot: u64, mut range: Range) -> bool {
+    fn pop_changing_range(self, bot: u64, mut range: Range) -> bool {
         let before = bot.wrapping_add(1);
         loop {
             let changed = match length_from(range.top(), before) {
                 0 => {
                     self.own.bot.store(before, Ordering::Release); // [B11]
-                    self.own.rest(before, range);
+                    self.own.reset_empty(before, range);
                     return false;
                 }
                 1 => self.try_empty(bot, range),
@@ -248,7 +281,7 @@ impl Shared {
     }
 
     #[inline]
-    fn current(&self) -> Range {
+    fn current(self) -> Range {
         let range = Range(self.top.range.load(Ordering::Acquire)); // [B4]
         self.learn(range);
         range
@@ -256,7 +289,7 @@ impl Shared {
 
     /// Returns the range that made a change fail.
     #[inline]
-    fn lost(&self, now: u64) -> Range {
+    fn lost(self, now: u64) -> Range {
         self.learn(Range(now));
         Range(now)
     }
@@ -267,7 +300,7 @@ impl Shared {
     /// The promise must hold from this call until the owner's next change, even if this change
     /// fails.
     #[inline(always)]
-    fn try_aim(&self, bot: u64, seen: Range, top: u64, sure: u64) -> Result<(), Range> {
+    fn try_aim(self, bot: u64, seen: Range, top: u64, sure: u64) -> Result<(), Range> {
         let limit = top.wrapping_add(sure);
         let ceiling = top.wrapping_add((2 * sure).min(u64::from(self.capacity) + 1).max(2));
         let new = seen.with_len((sure / 2).max(1) as u16);
@@ -284,13 +317,13 @@ impl Shared {
         self.own.sure.set(sure);
         self.own.limit.set(limit);
         self.own.ceiling.set(ceiling);
-        self.open(bot);
+        self.set_fast_bounds(bot);
         Ok(())
     }
 
     /// Tries to take the last item, which is at `bot`.
     #[inline]
-    fn try_empty(&self, bot: u64, seen: Range) -> Result<(), Range> {
+    fn try_empty(self, bot: u64, seen: Range) -> Result<(), Range> {
         let new = seen.with_len(0);
         let changed = self.top.range.compare_exchange(
             seen.0,
@@ -299,13 +332,13 @@ impl Shared {
             Ordering::Relaxed, // [B10]
         );
         changed.map_err(|now| self.lost(now))?;
-        self.own.rest(bot, new);
+        self.own.reset_empty(bot, new);
         Ok(())
     }
 
     /// Sets the bounds of the fast paths. The ceiling is never beyond the end of the free slots.
     #[inline]
-    fn open(&self, bot: u64) {
+    fn set_fast_bounds(self, bot: u64) {
         let own = &self.own;
         let (mut low, mut high) = (own.limit.get(), own.ceiling.get().wrapping_sub(1));
         if own.mode != FAST {

@@ -39,7 +39,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use super::owner::Own;
+use super::owner::{OwnerSide, OwnerState};
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier;
 use crate::sync::trace::Trace;
@@ -50,7 +50,7 @@ use crate::traits::Steal;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) top: CachePadded<Top>,
-    pub(super) own: CachePadded<Own>,
+    pub(super) own: CachePadded<OwnerState>,
     /// A power of two, at most [`MAX_CAPACITY`]. Never changes.
     pub(super) capacity: u16,
     /// Trace of the thefts, which copy first, by the tag that the thief saw.
@@ -81,32 +81,11 @@ impl Shared {
                 range: AtomicU64::new(range.0),
                 promise: AtomicU64::new(0),
             }),
-            own: CachePadded::new(Own::new(top.into(), range)),
+            own: CachePadded::new(OwnerState::new(top.into(), range)),
             capacity,
             trace: Trace::new(range.tag()),
             #[cfg(loom)]
             theft: std::cell::Cell::new(None),
-        }
-    }
-
-    /// Records, for the models, the range that the owner has read: if it is not the owner's own, a
-    /// thief has written it.
-    #[inline(always)]
-    pub(super) fn learn(&self, _range: Range) {
-        #[cfg(loom)]
-        if _range.0 != self.own.prev() {
-            let before = _range.tag().wrapping_sub(1 << 32);
-            self.theft.set(Some(before));
-        }
-    }
-
-    /// Asserts, in the models, that the thefts which the owner knows of are over. Called before the
-    /// owner writes a slot.
-    #[inline(always)]
-    pub(super) fn expect_thefts(&self) {
-        #[cfg(loom)]
-        if let Some(theft) = self.theft.get() {
-            self.trace.expect(theft);
         }
     }
 
@@ -188,5 +167,28 @@ impl Shared {
         }
         let bot = self.own.bot.load(Ordering::Acquire) as u16; // [T4]
         Some(ahead(bot, top))
+    }
+}
+
+impl OwnerSide<'_> {
+    /// Records, for the models, the range that the owner has read: if it is not the owner's own, a
+    /// thief has written it.
+    #[inline(always)]
+    pub(super) fn learn(self, _range: Range) {
+        #[cfg(loom)]
+        if _range.0 != self.own.prev() {
+            let before = _range.tag().wrapping_sub(1 << 32);
+            self.theft.set(Some(before));
+        }
+    }
+
+    /// Asserts, in the models, that the thefts which the owner knows of are over. Called before the
+    /// owner writes a slot.
+    #[inline(always)]
+    pub(super) fn expect_thefts(self) {
+        #[cfg(loom)]
+        if let Some(theft) = self.theft.get() {
+            self.trace.expect(theft);
+        }
     }
 }

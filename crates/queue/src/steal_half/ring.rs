@@ -2,17 +2,17 @@
 
 /// A cyclic array.
 #[derive(Debug)]
-pub(super) struct Ring<S> {
+pub(super) struct Slots<S> {
     /// A power of two in number.
     slots: Box<[S]>,
     mask: usize,
 }
 
-impl<S> Ring<S> {
+impl<S> Slots<S> {
     /// Creates `capacity` slots, a power of two.
-    pub(super) fn new(capacity: usize, empty: impl FnMut() -> S) -> Ring<S> {
+    pub(super) fn new(capacity: usize, empty: impl FnMut() -> S) -> Slots<S> {
         debug_assert!(capacity.is_power_of_two());
-        Ring {
+        Slots {
             slots: std::iter::repeat_with(empty).take(capacity).collect(),
             mask: capacity - 1,
         }
@@ -40,7 +40,7 @@ impl<S> Ring<S> {
     pub(super) fn pairs(
         &self,
         index: u64,
-        to: &Ring<S>,
+        to: &Slots<S>,
         start: u64,
         n: u64,
         copy: impl Fn(&S, &S),

@@ -29,6 +29,20 @@
 //! first case only; in the other the first heavy barrier does, which is issued by a thread that has
 //! nothing else to do. While that thread registers, the barriers of other threads are refused.
 //!
+//! # Why every processor
+//!
+//! Linux can address the barrier to one processor (`MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ` with
+//! `MEMBARRIER_CMD_FLAG_CPU`). The rare side would have to know on which processor the frequent
+//! side runs. The kernel writes that number to the thread's `rseq` area when the thread returns to
+//! user code after a migration, with a plain store. Nothing orders that store before the thread's
+//! first accesses to memory on its new processor. So the rare side may read the old number,
+//! interrupt a processor that the thread has left, and then miss a store of the frequent side,
+//! which in its turn has missed the rare side's. To read the number again after the barrier does
+//! not help, since the store may still be in the store buffer. A pinned thread has a known
+//! processor, but a change of its affinity mask or of its cpuset from outside would make safe code
+//! unsound. So the barrier goes to all processors that run a thread of the process, and callers
+//! make it rare instead.
+//!
 //! # The model
 //!
 //! loom has no `membarrier`. The model of the pair provides the kernel's promise and no more. Each
@@ -74,8 +88,9 @@ pub fn light() {
 ///
 /// # Safety
 ///
-/// [`fence_mode`] has returned [`FenceMode::Asymmetric`]. Otherwise this orders nothing, and
-/// memory the caller believes to be its own may be another thread's too.
+/// It orders nothing unless [`fence_mode`] has returned [`FenceMode::Asymmetric`]. In the other
+/// mode the caller must not rely on it, or memory that it believes to be its own may be another
+/// thread's too.
 #[inline(always)]
 pub unsafe fn light_unchecked() {
     #[cfg(loom)]
@@ -159,7 +174,8 @@ mod imp {
     /// thread is registering it, waits if `wait` is set, and else returns `false`.
     fn register(wait: bool) -> bool {
         loop {
-            // Relaxed: the registration itself is ordered by the kernel.
+            // Relaxed: nothing else is passed on by this word. Should a thread see `DONE` before
+            // the kernel's registration is visible to it, the kernel refuses that one barrier.
             let begun = REGISTRATION.compare_exchange(
                 NONE,
                 UNDER_WAY,

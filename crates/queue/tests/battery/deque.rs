@@ -137,7 +137,7 @@ pub(crate) fn smoke<S: Subject>() {
 }
 
 /// Steals until the deque is empty after `closed` was set. Returns the number of items stolen.
-fn rob<S: Subject>(thief: &S::Thief<Item>, closed: &AtomicBool) -> usize {
+fn steal_until_closed<S: Subject>(thief: &S::Thief<Item>, closed: &AtomicBool) -> usize {
     let mut got = 0;
     loop {
         let closed_before = closed.load(Ordering::Acquire);
@@ -198,7 +198,7 @@ pub(crate) fn seen_once<S: Subject>(mut owner: S::Owner<Item>, items: usize) {
     thread::scope(|scope| {
         for _ in 0..THIEVES {
             let thief = owner.thief();
-            scope.spawn(move || rob::<S>(&thief, closed));
+            scope.spawn(move || steal_until_closed::<S>(&thief, closed));
         }
         let _close = Close(closed);
         let mut rng = Rng::new(items as u64);
@@ -330,7 +330,7 @@ pub(crate) fn growth<S: Subject>() {
     thread::scope(|scope| {
         for _ in 0..THIEVES {
             let thief = owner.thief();
-            scope.spawn(move || rob::<S>(&thief, closed));
+            scope.spawn(move || steal_until_closed::<S>(&thief, closed));
         }
         let _close = Close(closed);
         for time in 0..TIMES {

@@ -18,8 +18,8 @@ mod deque;
 mod channel;
 mod dealing;
 mod model;
+mod self_test;
 mod subjects;
-mod the_battery_itself;
 
 /// Factor for the lengths of the tests.
 fn scale() -> usize {

@@ -26,7 +26,7 @@ enum Op {
     /// Half of the items move to a second deque, if the deque has batches.
     StealHalf,
     /// The second deque's owner pops an item.
-    PopLoot,
+    PopBatch,
 }
 
 /// Weights of the operations in a sequence: pushes, pops or thefts prevail, so that deques grow,
@@ -43,7 +43,7 @@ const fn mix(push: u8, pop: u8, steal: u8) -> [(Op, u8); 7] {
         (Ask, 1),
         (Attend, 1),
         (StealHalf, 1),
-        (PopLoot, 1),
+        (PopBatch, 1),
     ]
 }
 
@@ -143,19 +143,19 @@ impl<S: DequeSubject> Pair<S> {
         }
     }
 
-    fn steal_half(&mut self, loot: &mut Self) {
+    fn steal_half(&mut self, batch_deque: &mut Self) {
         let before = self.model.len();
-        match S::steal_half(&self.thief, &mut loot.owner) {
+        match S::steal_half(&self.thief, &mut batch_deque.owner) {
             Steal::Success(item) => {
                 let batch = before - self.owner.len();
                 assert!(
                     batch >= 1 && batch <= before.div_ceil(2),
                     "took {batch} of {before}"
                 );
-                loot.model.extend(self.model.drain(..batch));
+                batch_deque.model.extend(self.model.drain(..batch));
                 assert_eq!(
                     Some(item),
-                    loot.model.pop_back(),
+                    batch_deque.model.pop_back(),
                     "not the newest of the batch"
                 );
             }
@@ -181,7 +181,7 @@ impl<S: DequeSubject> Pair<S> {
 pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
     check(ops(), |ops| {
         let mut pair = Pair::<S>::new(make());
-        let mut loot = Pair::<S>::new(make());
+        let mut batch_deque = Pair::<S>::new(make());
         let (mut asked, mut promised) = (false, false);
         for (item, op) in (0..).zip(ops) {
             match op {
@@ -190,18 +190,18 @@ pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
                 Op::Steal => pair.steal(promised),
                 Op::Ask => S::ask(&pair.thief),
                 Op::Attend => S::attend(&mut pair.owner),
-                Op::StealHalf if S::BATCHES => pair.steal_half(&mut loot),
-                Op::PopLoot if S::BATCHES => loot.pop(),
-                Op::StealHalf | Op::PopLoot => {}
+                Op::StealHalf if S::BATCHES => pair.steal_half(&mut batch_deque),
+                Op::PopBatch if S::BATCHES => batch_deque.pop(),
+                Op::StealHalf | Op::PopBatch => {}
             }
             promised = asked && matches!(op, Op::Attend);
             asked = matches!(op, Op::Ask);
             pair.check_len();
-            loot.check_len();
+            batch_deque.check_len();
         }
-        while !pair.model.is_empty() || !loot.model.is_empty() {
+        while !pair.model.is_empty() || !batch_deque.model.is_empty() {
             pair.pop();
-            loot.pop();
+            batch_deque.pop();
         }
         pair.pop();
     });

@@ -10,8 +10,8 @@
 use locksley_queue::{Consumer, Owner, Producer, Steal, Thief, Word};
 
 /// An item that the tests can put into any structure and hand to any thread.
-pub(crate) trait Load: Word + Send + 'static {}
-impl<T: Word + Send + 'static> Load for T {}
+pub(crate) trait TestItem: Word + Send + 'static {}
+impl<T: Word + Send + 'static> TestItem for T {}
 
 /// When a push may be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub(crate) enum Room {
 /// A deque under test.
 pub(crate) trait DequeSubject: 'static {
     /// The owner's side.
-    type Owner<T: Load>: Owner<Item = T, Thief = Self::Thief<T>> + Send;
+    type Owner<T: TestItem>: Owner<Item = T, Thief = Self::Thief<T>> + Send + Sync;
     /// The thief's side.
-    type Thief<T: Load>: Thief<Item = T> + Send + Sync;
+    type Thief<T: TestItem>: Thief<Item = T> + Send + Sync;
 
     /// When [`small`](Self::small) and [`near_wrap`](Self::near_wrap) may refuse a push.
     const ROOM: Room;
@@ -38,32 +38,32 @@ pub(crate) trait DequeSubject: 'static {
     const BATCHES: bool = false;
 
     /// Creates a deque of the default size.
-    fn new<T: Load>() -> Self::Owner<T>;
+    fn new<T: TestItem>() -> Self::Owner<T>;
     /// Creates a small deque, which soon grows or is full.
-    fn small<T: Load>() -> Self::Owner<T>;
+    fn small<T: TestItem>() -> Self::Owner<T>;
     /// Creates a small deque whose indices are about to pass their maximum.
-    fn near_wrap<T: Load>() -> Self::Owner<T>;
+    fn near_wrap<T: TestItem>() -> Self::Owner<T>;
 
     /// The owner's step between operations.
-    fn attend<T: Load>(_owner: &mut Self::Owner<T>) {}
+    fn attend<T: TestItem>(_owner: &mut Self::Owner<T>) {}
     /// The step of a thief that was told that all work is private.
-    fn ask<T: Load>(_thief: &Self::Thief<T>) {}
+    fn ask<T: TestItem>(_thief: &Self::Thief<T>) {}
     /// Set if the structure has [`take_back`](Self::take_back).
     const TAKES_BACK: bool = false;
 
     /// Identifies an item that was pushed.
     type Token: Copy;
     /// Pushes an item that may be taken back, where the structure supports it.
-    fn push_for_take_back<T: Load>(_owner: &mut Self::Owner<T>, _item: T) -> Self::Token {
+    fn push_for_take_back<T: TestItem>(_owner: &mut Self::Owner<T>, _item: T) -> Self::Token {
         unreachable!("this structure does not take back")
     }
     /// Takes an item back, wherever it is.
-    fn take_back<T: Load>(_owner: &mut Self::Owner<T>, _token: Self::Token) -> Option<T> {
+    fn take_back<T: TestItem>(_owner: &mut Self::Owner<T>, _token: Self::Token) -> Option<T> {
         unreachable!("this structure does not take back")
     }
 
     /// Steals a batch, where the structure supports it.
-    fn steal_half<T: Load>(_from: &Self::Thief<T>, _own: &mut Self::Owner<T>) -> Steal<T> {
+    fn steal_half<T: TestItem>(_from: &Self::Thief<T>, _own: &mut Self::Owner<T>) -> Steal<T> {
         unreachable!("this structure steals one item at a time")
     }
 }
@@ -77,9 +77,9 @@ pub(crate) type Ends<S, T> = (
 /// A channel under test.
 pub(crate) trait ChannelSubject: 'static {
     /// The producers' side.
-    type Producer<T: Load>: Producer<Item = T> + Send;
+    type Producer<T: TestItem>: Producer<Item = T> + Send;
     /// The consumer's side.
-    type Consumer<T: Load>: Consumer<Item = T> + Send;
+    type Consumer<T: TestItem>: Consumer<Item = T> + Send;
 
     /// When a produce may be refused.
     const ROOM: Room;
@@ -87,9 +87,9 @@ pub(crate) trait ChannelSubject: 'static {
     const MANY: bool;
 
     /// Creates a small channel with this number of producers (one, unless [`MANY`](Self::MANY)).
-    fn channel<T: Load>(producers: usize) -> Ends<Self, T>;
+    fn channel<T: TestItem>(producers: usize) -> Ends<Self, T>;
     /// Creates such a channel with indices that are about to pass their maximum.
-    fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
+    fn near_wrap<T: TestItem>(producers: usize) -> Ends<Self, T> {
         Self::channel(producers)
     }
 }
@@ -119,32 +119,32 @@ macro_rules! deque_subject {
         pub(crate) struct $name;
 
         impl $crate::subject::DequeSubject for $name {
-            type Owner<T: $crate::subject::Load> = $($module)::+::Deque<T>;
-            type Thief<T: $crate::subject::Load> = $($module)::+::Stealer<T>;
+            type Owner<T: $crate::subject::TestItem> = $($module)::+::Deque<T>;
+            type Thief<T: $crate::subject::TestItem> = $($module)::+::Stealer<T>;
 
             const ROOM: $crate::subject::Room = $room;
 
             token_type!($($token)?);
 
-            fn new<T: $crate::subject::Load>() -> Self::Owner<T> {
+            fn new<T: $crate::subject::TestItem>() -> Self::Owner<T> {
                 $new
             }
 
-            fn small<T: $crate::subject::Load>() -> Self::Owner<T> {
+            fn small<T: $crate::subject::TestItem>() -> Self::Owner<T> {
                 $small
             }
 
-            fn near_wrap<T: $crate::subject::Load>() -> Self::Owner<T> {
+            fn near_wrap<T: $crate::subject::TestItem>() -> Self::Owner<T> {
                 $near_wrap
             }
 
             $(
-                fn attend<T: $crate::subject::Load>(owner: &mut Self::Owner<T>) {
+                fn attend<T: $crate::subject::TestItem>(owner: &mut Self::Owner<T>) {
                     let attend: fn(&mut Self::Owner<T>) = $attend;
                     attend(owner);
                 }
 
-                fn ask<T: $crate::subject::Load>(thief: &Self::Thief<T>) {
+                fn ask<T: $crate::subject::TestItem>(thief: &Self::Thief<T>) {
                     let ask: fn(&Self::Thief<T>) = $ask;
                     ask(thief);
                 }
@@ -153,7 +153,7 @@ macro_rules! deque_subject {
             $(
                 const BATCHES: bool = true;
 
-                fn steal_half<T: $crate::subject::Load>(
+                fn steal_half<T: $crate::subject::TestItem>(
                     from: &Self::Thief<T>,
                     own: &mut Self::Owner<T>,
                 ) -> locksley_queue::Steal<T> {
@@ -165,7 +165,7 @@ macro_rules! deque_subject {
             $(
                 const TAKES_BACK: bool = true;
 
-                fn push_for_take_back<T: $crate::subject::Load>(
+                fn push_for_take_back<T: $crate::subject::TestItem>(
                     owner: &mut Self::Owner<T>,
                     item: T,
                 ) -> $token {
@@ -173,7 +173,7 @@ macro_rules! deque_subject {
                     push(owner, item)
                 }
 
-                fn take_back<T: $crate::subject::Load>(
+                fn take_back<T: $crate::subject::TestItem>(
                     owner: &mut Self::Owner<T>,
                     token: $token,
                 ) -> Option<T> {
@@ -195,19 +195,19 @@ macro_rules! channel_subject {
         $(, near_wrap: $near_wrap:expr)? $(,)?
     ) => {
         impl ChannelSubject for $name {
-            type Producer<T: Load> = $($producer)::+<T>;
-            type Consumer<T: Load> = $($consumer)::+<T>;
+            type Producer<T: TestItem> = $($producer)::+<T>;
+            type Consumer<T: TestItem> = $($consumer)::+<T>;
 
             const ROOM: Room = $room;
             const MANY: bool = $many;
 
-            fn channel<T: Load>(producers: usize) -> Ends<Self, T> {
+            fn channel<T: TestItem>(producers: usize) -> Ends<Self, T> {
                 let make: fn(usize) -> _ = $channel;
                 make(producers)
             }
 
             $(
-                fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
+                fn near_wrap<T: TestItem>(producers: usize) -> Ends<Self, T> {
                     let make: fn(usize) -> _ = $near_wrap;
                     make(producers)
                 }

@@ -6,7 +6,7 @@
 )]
 
 use crate::reference::{self, Fault, Kind, SOUND};
-use crate::subject::{ChannelSubject, Ends, Load, Room};
+use crate::subject::{ChannelSubject, Ends, Room, TestItem};
 
 use locksley_queue::steal_half::extended;
 use locksley_queue::{StealBatch, abp, chase_lev, mailbox, pcb, semi_private, split};
@@ -29,7 +29,7 @@ deque_subject!(
     small: semi_private::Deque::with_capacity(2),
     near_wrap: semi_private::Deque::starting_at(2, LATE),
     attend: |owner| _ = owner.poll(semi_private::Exposure::One),
-    ask: semi_private::Stealer::target,
+    ask: semi_private::Stealer::request,
 );
 
 deque_subject!(
@@ -39,7 +39,7 @@ deque_subject!(
     small: semi_private::Deque::with_capacity(2),
     near_wrap: semi_private::Deque::starting_at(2, LATE),
     attend: |owner| _ = owner.poll(semi_private::Exposure::Half),
-    ask: semi_private::Stealer::target,
+    ask: semi_private::Stealer::request,
 );
 
 /// A first index from which the 40 bits of `top` in the span of a split deque wrap around within a
@@ -75,7 +75,7 @@ deque_subject!(
 );
 
 /// Forces an exposure, or requests one if the barrier is refused.
-fn force<T: Load>(thief: &split::Stealer<T>) {
+fn force<T: TestItem>(thief: &split::Stealer<T>) {
     if thief.force() == split::Forced::Refused {
         thief.request();
     }
@@ -100,7 +100,7 @@ deque_subject!(
 
 pub(crate) struct Pcb;
 
-fn pcb<T: Load>((producer, consumer): (pcb::Producer<T>, pcb::Consumer<T>)) -> Ends<Pcb, T> {
+fn pcb<T: TestItem>((producer, consumer): (pcb::Producer<T>, pcb::Consumer<T>)) -> Ends<Pcb, T> {
     (vec![producer], consumer)
 }
 
@@ -113,7 +113,7 @@ channel_subject!(
 pub(crate) struct Mailbox;
 
 /// Clones the sender for each producer.
-fn mailbox<T: Load>(
+fn mailbox<T: TestItem>(
     producers: usize,
     (sender, receiver): (mailbox::Sender<T>, mailbox::Mailbox<T>),
 ) -> Ends<Mailbox, T> {

@@ -19,9 +19,9 @@ mod rng;
 #[macro_use]
 #[path = "../battery/subject.rs"]
 mod subject;
+mod self_test;
 #[path = "../battery/subjects.rs"]
 mod subjects;
-mod the_checker_itself;
 mod wgl;
 
 use record::Mode;

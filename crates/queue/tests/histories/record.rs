@@ -25,7 +25,7 @@ pub(crate) enum Mode {
 }
 
 /// The data that the three threads share besides the deque.
-struct Ground {
+struct Shared {
     clock: Clock,
     noise: Noise,
     ready: AtomicUsize,
@@ -34,7 +34,7 @@ struct Ground {
     done: AtomicBool,
 }
 
-impl Ground {
+impl Shared {
     fn start_together(&self) {
         self.ready.fetch_add(1, Ordering::AcqRel);
         while self.ready.load(Ordering::Acquire) <= THIEVES {
@@ -64,7 +64,7 @@ fn at((begun, completed): Span, op: Op) -> Invocation {
 /// Records one run. The owner's invocations come first in the history.
 pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
     let mut deque = S::small::<u32>();
-    let ground = &Ground {
+    let shared = &Shared {
         clock: Clock::of_this_machine(),
         noise: Noise::default(),
         ready: AtomicUsize::new(0),
@@ -75,10 +75,10 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
         let thieves: Vec<_> = (0..THIEVES)
             .map(|_| {
                 let thief = deque.thief();
-                scope.spawn(move || rob::<S>(&thief, ground, mode))
+                scope.spawn(move || run_thief::<S>(&thief, shared, mode))
             })
             .collect();
-        let mut history = vec![own::<S>(&mut deque, ground, seed, mode)];
+        let mut history = vec![own::<S>(&mut deque, shared, seed, mode)];
         history.extend(
             thieves
                 .into_iter()
@@ -86,7 +86,7 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
         );
         // The remaining items show whether any was lost.
         loop {
-            let (item, span) = ground.time(|| deque.pop());
+            let (item, span) = shared.time(|| deque.pop());
             history[0].push(at(span, Op::Pop(item)));
             if item.is_none() {
                 return history;
@@ -99,7 +99,7 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
 /// item.
 fn own<S: DequeSubject>(
     deque: &mut S::Owner<u32>,
-    ground: &Ground,
+    shared: &Shared,
     seed: u64,
     mode: Mode,
 ) -> Vec<Invocation> {
@@ -107,23 +107,23 @@ fn own<S: DequeSubject>(
     let mut rng = Rng::new(seed);
     // The items that were pushed and not taken back, newest last.
     let mut tokens: Vec<(u32, S::Token)> = Vec::new();
-    ground.start_together();
+    shared.start_together();
     for item in 0..OPS as u32 {
         if mode == Mode::TakeBacks && rng.below(2) == 0 {
-            let (token, span) = ground.time(|| S::push_for_take_back(deque, item));
+            let (token, span) = shared.time(|| S::push_for_take_back(deque, item));
             log.push(at(span, Op::Push(item)));
             tokens.push((item, token));
         } else if mode == Mode::TakeBacks && !tokens.is_empty() && rng.below(2) == 0 {
             let newest = tokens.len() - 1;
             let (item, token) = tokens.remove(newest - (rng.below(4) as usize).min(newest));
-            ground.noise.make();
-            let (taken, span) = ground.time(|| S::take_back(deque, token));
+            shared.noise.make();
+            let (taken, span) = shared.time(|| S::take_back(deque, token));
             // Another item may have been pushed where this one was popped.
             let (item, taken) = taken.map_or((item, false), |taken| (taken, true));
             log.push(at(span, Op::TakeBack { item, taken }));
             tokens.retain(|&(other, _)| other != item);
         } else if mode != Mode::TakeBacks && rng.below(2) == 0 {
-            let (result, span) = ground.time(|| deque.push(item));
+            let (result, span) = shared.time(|| deque.push(item));
             log.push(match result {
                 Ok(()) => at(span, Op::Push(item)),
                 Err(full) => at(
@@ -134,24 +134,28 @@ fn own<S: DequeSubject>(
                 ),
             });
         } else {
-            ground.noise.make();
-            let (item, span) = ground.time(|| deque.pop());
+            shared.noise.make();
+            let (item, span) = shared.time(|| deque.pop());
             log.push(at(span, Op::Pop(item)));
         }
         S::attend(deque);
-        ground.progress.store(item as usize, Ordering::Relaxed);
+        shared.progress.store(item as usize, Ordering::Relaxed);
     }
-    ground.done.store(true, Ordering::Release);
+    shared.done.store(true, Ordering::Release);
     log
 }
 
-fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, mode: Mode) -> Vec<Invocation> {
+fn run_thief<S: DequeSubject>(
+    thief: &S::Thief<u32>,
+    shared: &Shared,
+    mode: Mode,
+) -> Vec<Invocation> {
     let mut log = Vec::with_capacity(OPS);
     let mut own = S::new::<u32>();
-    ground.start_together();
-    while log.len() < OPS && !ground.done.load(Ordering::Acquire) {
-        let progress = ground.progress.load(Ordering::Relaxed);
-        let (answer, span) = ground.time(|| {
+    shared.start_together();
+    while log.len() < OPS && !shared.done.load(Ordering::Acquire) {
+        let progress = shared.progress.load(Ordering::Relaxed);
+        let (answer, span) = shared.time(|| {
             if mode == Mode::Plain {
                 thief.steal()
             } else {
@@ -163,12 +167,12 @@ fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, mode: Mode) -> V
         log.push(at(span, as_promised(op, mode)));
         match told {
             Op::Private => S::ask(thief),
-            Op::Steal(_) => ground.noise.make(),
+            Op::Steal(_) => shared.noise.make(),
             // Waits for the owner's next operation, to spend its invocations when there may be
             // items.
             Op::Empty => {
-                while ground.progress.load(Ordering::Relaxed) == progress
-                    && !ground.done.load(Ordering::Acquire)
+                while shared.progress.load(Ordering::Relaxed) == progress
+                    && !shared.done.load(Ordering::Acquire)
                 {
                     thread::yield_now();
                 }

@@ -3,45 +3,18 @@
 //! data race, an item taken twice is a wrong mark.
 
 use locksley_queue::{Owner, Steal, Thief, abp};
-use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-struct Cells(Vec<UnsafeCell<u32>>);
+use crate::support::Cells;
 
-// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
-unsafe impl Sync for Cells {}
+fn push(cells: &Cells, owner: &mut abp::Deque<usize>, item: usize) {
+    cells.write(item);
+    owner.push(item).unwrap();
+}
 
-const WRITTEN: u32 = 1;
-const TAKEN: u32 = 2;
-
-impl Cells {
-    fn new(n: usize) -> Arc<Cells> {
-        Arc::new(Cells((0..n).map(|_| UnsafeCell::new(0)).collect()))
-    }
-
-    fn push(&self, owner: &mut abp::Deque<usize>, item: usize) {
-        // SAFETY: the item is not pushed yet, so no other thread touches its cell.
-        self.0[item].with_mut(|cell| unsafe { *cell = WRITTEN });
-        owner.push(item).unwrap();
-    }
-
-    fn take(&self, item: Option<usize>) -> usize {
-        let Some(item) = item else { return 0 };
-        self.0[item].with_mut(|cell| {
-            // SAFETY: the item was taken from the deque, by this thread alone if the deque is
-            // correct.
-            unsafe {
-                assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
-                *cell = TAKEN;
-            }
-        });
-        1
-    }
-
-    fn steal(&self, thief: &abp::Stealer<usize>) -> usize {
-        self.take(thief.steal().success())
-    }
+fn steal(cells: &Cells, thief: &abp::Stealer<usize>) -> usize {
+    cells.take(thief.steal().success())
 }
 
 fn drain(cells: &Cells, owner: &mut abp::Deque<usize>) -> usize {
@@ -62,7 +35,7 @@ fn model(capacity: usize, n: usize, steals: &'static [usize], part: Part) {
             .iter()
             .map(|&steals| {
                 let (cells, thief) = (Arc::clone(&cells), owner.thief());
-                thread::spawn(move || (0..steals).map(|_| cells.steal(&thief)).sum::<usize>())
+                thread::spawn(move || (0..steals).map(|_| steal(&cells, &thief)).sum::<usize>())
             })
             .collect();
         let mut taken = part(&cells, &mut owner);
@@ -80,7 +53,7 @@ type Part = fn(&Cells, &mut abp::Deque<usize>) -> usize;
 #[test]
 fn owner_and_two_thieves() {
     model(2, 1, &[1, 1], |cells, owner| {
-        cells.push(owner, 0);
+        push(&cells, owner, 0);
         cells.take(owner.pop())
     });
 }
@@ -88,8 +61,8 @@ fn owner_and_two_thieves() {
 #[test]
 fn owner_and_two_thieves_with_two_items() {
     model(2, 2, &[1, 1], |cells, owner| {
-        cells.push(owner, 0);
-        cells.push(owner, 1);
+        push(&cells, owner, 0);
+        push(&cells, owner, 1);
         cells.take(owner.pop()) + cells.take(owner.pop())
     });
 }
@@ -101,8 +74,8 @@ fn two_thieves_before_the_owner() {
     loom::model(|| {
         let cells = Cells::new(2);
         let mut owner = abp::Deque::with_capacity(2);
-        cells.push(&mut owner, 0);
-        cells.push(&mut owner, 1);
+        push(&cells, &mut owner, 0);
+        push(&cells, &mut owner, 1);
         let (thief, other) = (owner.thief(), owner.thief());
         let owner = {
             let cells = Arc::clone(&cells);
@@ -110,9 +83,9 @@ fn two_thieves_before_the_owner() {
         };
         let other = {
             let cells = Arc::clone(&cells);
-            thread::spawn(move || cells.steal(&other))
+            thread::spawn(move || steal(&cells, &other))
         };
-        let taken = cells.steal(&thief) + other.join().unwrap() + owner.join().unwrap();
+        let taken = steal(&cells, &thief) + other.join().unwrap() + owner.join().unwrap();
         assert_eq!(taken, 2, "an item was lost");
     });
 }
@@ -120,9 +93,9 @@ fn two_thieves_before_the_owner() {
 #[test]
 fn owner_takes_two_while_a_thief_steals_two() {
     model(3, 3, &[2], |cells, owner| {
-        cells.push(owner, 0);
-        cells.push(owner, 1);
-        cells.push(owner, 2);
+        push(&cells, owner, 0);
+        push(&cells, owner, 1);
+        push(&cells, owner, 2);
         cells.take(owner.pop()) + cells.take(owner.pop())
     });
 }
@@ -130,8 +103,8 @@ fn owner_takes_two_while_a_thief_steals_two() {
 #[test]
 fn pop_republishes_what_push_published() {
     model(2, 2, &[1], |cells, owner| {
-        cells.push(owner, 0);
-        cells.push(owner, 1);
+        push(&cells, owner, 0);
+        push(&cells, owner, 1);
         cells.take(owner.pop())
     });
 }
@@ -139,10 +112,10 @@ fn pop_republishes_what_push_published() {
 #[test]
 fn reset_against_a_slow_thief() {
     model(2, 3, &[1, 1], |cells, owner| {
-        cells.push(owner, 0);
+        push(&cells, owner, 0);
         let taken = cells.take(owner.pop());
-        cells.push(owner, 1);
-        cells.push(owner, 2);
+        push(&cells, owner, 1);
+        push(&cells, owner, 2);
         taken
     });
 }
@@ -150,9 +123,9 @@ fn reset_against_a_slow_thief() {
 #[test]
 fn reset_after_everything_was_stolen() {
     model(2, 2, &[1, 1], |cells, owner| {
-        cells.push(owner, 0);
+        push(&cells, owner, 0);
         let taken = cells.take(owner.pop());
-        cells.push(owner, 1);
+        push(&cells, owner, 1);
         taken
     });
 }
@@ -162,15 +135,14 @@ fn push_at_the_end_resets() {
     loom::model(|| {
         let cells = Cells::new(2);
         let mut owner = abp::Deque::with_capacity(1);
-        cells.push(&mut owner, 0);
+        push(&cells, &mut owner, 0);
         let thieves: Vec<_> = (0..2)
             .map(|_| {
                 let (cells, thief) = (Arc::clone(&cells), owner.thief());
-                thread::spawn(move || cells.steal(&thief))
+                thread::spawn(move || steal(&cells, &thief))
             })
             .collect();
-        // SAFETY: the item is not pushed yet, so no other thread touches its cell.
-        cells.0[1].with_mut(|cell| unsafe { *cell = WRITTEN });
+        cells.write(1);
         let pushed = owner.push(1).is_ok();
         let stolen: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
         assert_eq!(stolen + drain(&cells, &mut owner), 1 + usize::from(pushed));
@@ -183,16 +155,16 @@ fn slots_are_used_again_after_thefts() {
     // One item and two, so that it finds the theft with and without the fence; and a third push,
     // which reaches the end of the array.
     model(2, 3, &[2], |cells, owner| {
-        cells.push(owner, 0);
-        cells.push(owner, 1);
+        push(&cells, owner, 0);
+        push(&cells, owner, 1);
         let taken = cells.take(owner.pop()) + cells.take(owner.pop());
-        cells.push(owner, 2);
+        push(&cells, owner, 2);
         taken
     });
     model(1, 2, &[1], |cells, owner| {
-        cells.push(owner, 0);
+        push(&cells, owner, 0);
         let taken = cells.take(owner.pop());
-        cells.push(owner, 1);
+        push(&cells, owner, 1);
         taken
     });
 }
@@ -204,18 +176,17 @@ fn push_at_the_end_after_a_theft() {
     loom::model(|| {
         let cells = Cells::new(2);
         let mut owner = abp::Deque::with_capacity(1);
-        cells.push(&mut owner, 0);
+        push(&cells, &mut owner, 0);
         let thief = owner.thief();
         let pusher = {
             let cells = Arc::clone(&cells);
             thread::spawn(move || {
-                // SAFETY: the item is not pushed yet, so no other thread touches its cell.
-                cells.0[1].with_mut(|cell| unsafe { *cell = WRITTEN });
+                cells.write(1);
                 let pushed = owner.push(1).is_ok();
                 (owner, pushed)
             })
         };
-        let stolen = cells.steal(&thief);
+        let stolen = steal(&cells, &thief);
         let (mut owner, pushed) = pusher.join().unwrap();
         assert_eq!(stolen + drain(&cells, &mut owner), 1 + usize::from(pushed));
     });

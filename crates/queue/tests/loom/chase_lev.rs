@@ -2,7 +2,7 @@ use locksley_queue::chase_lev::{Deque, Stealer};
 use locksley_queue::{Owner, Thief};
 use loom::thread;
 
-use crate::support::{Payload, assert_each_once, pop, push, race, rob};
+use crate::support::{Payload, assert_each_once, pop, push, race, steal_times};
 
 #[test]
 fn last_item_against_two_thieves() {
@@ -104,12 +104,12 @@ fn shrink_against_steal() {
         let mut deque = Deque::with_capacity(4);
         push(&mut deque, 0);
         let thief = deque.thief();
-        let robber = thread::spawn(move || rob(&thief, 2));
+        let thief_thread = thread::spawn(move || steal_times(&thief, 2));
         let mut seen = Vec::new();
         pop(&mut deque, &mut seen);
         pop(&mut deque, &mut seen);
         push(&mut deque, 1);
-        seen.extend(robber.join().unwrap());
+        seen.extend(thief_thread.join().unwrap());
         while !deque.is_empty() {
             pop(&mut deque, &mut seen);
         }
@@ -125,9 +125,9 @@ fn what_is_left_is_dropped_once() {
         push(&mut deque, 0);
         push(&mut deque, 1);
         let thief = deque.thief();
-        let robber = thread::spawn(move || thief.steal().is_success());
+        let thief_thread = thread::spawn(move || thief.steal().is_success());
         drop(deque);
-        robber.join().unwrap();
+        thief_thread.join().unwrap();
     });
 }
 

@@ -4,42 +4,15 @@
 
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer, Peer, State};
 use locksley_queue::{Owner, Thief, Word, abp};
-use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-struct Cells(Vec<UnsafeCell<u32>>);
+use crate::support::Cells;
 
-// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
-unsafe impl Sync for Cells {}
-
-const WRITTEN: u32 = 1;
-const TAKEN: u32 = 2;
-
-impl Cells {
-    fn new(n: usize) -> Arc<Cells> {
-        Arc::new(Cells((0..n).map(|_| UnsafeCell::new(0)).collect()))
-    }
-
-    fn store(&self, entries: &mut Entries<usize>, item: usize) -> EntryRef {
-        // SAFETY: the item is not stored yet, so no other thread touches its cell.
-        self.0[item].with_mut(|cell| unsafe { *cell = WRITTEN });
-        entries.store(item).expect("there is room")
-    }
-
-    fn take(&self, item: Option<usize>) -> usize {
-        let Some(item) = item else { return 0 };
-        self.0[item].with_mut(|cell| {
-            // SAFETY: the item was taken from its entry, by this thread alone if the entry is
-            // correct.
-            unsafe {
-                assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
-                *cell = TAKEN;
-            }
-        });
-        1
-    }
+fn store(cells: &Cells, entries: &mut Entries<usize>, item: usize) -> EntryRef {
+    cells.write(item);
+    entries.store(item).expect("there is room")
 }
 
 /// Runs an idle worker that checks `looks` times for an offer.
@@ -82,7 +55,7 @@ fn donee_thief_and_owner() {
             let cells = Arc::clone(&cells);
             thread::spawn(move || thief(&cells, &peer, &stealer))
         };
-        let entry = cells.store(&mut entries, 0);
+        let entry = store(&cells, &mut entries, 0);
         let offer = entries.share(&entry).unwrap();
         assert!(state.offer(offer));
         deque.push(entry).unwrap();
@@ -109,11 +82,11 @@ fn reuse_of_a_slot_with_an_old_offer_around() {
             let (cells, peer, state) = (Arc::clone(&cells), entries.peer(), Arc::clone(&state));
             thread::spawn(move || donee(cells, peer, state, 1))
         };
-        let first = cells.store(&mut entries, 0);
+        let first = store(&cells, &mut entries, 0);
         let offer = entries.share(&first).unwrap();
         assert!(state.offer(offer));
         let mut taken = cells.take(entries.acquire(first).item());
-        let second = cells.store(&mut entries, 1);
+        let second = store(&cells, &mut entries, 1);
         let other = entries.share(&second).unwrap();
         assert_ne!(offer, other);
         taken += cells.take(entries.acquire(second).item());
@@ -133,7 +106,7 @@ fn reuse_after_a_theft_with_two_donees() {
         });
         let mut taken = 0;
         for (item, state) in states.iter().enumerate() {
-            let entry = cells.store(&mut entries, item);
+            let entry = store(&cells, &mut entries, item);
             let offer = entries.share(&entry).unwrap();
             assert!(state.offer(offer));
             taken += cells.take(entries.peer().acquire(entry).item());
@@ -161,7 +134,7 @@ fn an_uncontested_offer_is_accepted() {
                 Some(cells.take(item))
             })
         };
-        let entry = cells.store(&mut entries, 0);
+        let entry = store(&cells, &mut entries, 0);
         let offer = entries.share(&entry).unwrap();
         assert!(state.offer(offer));
         let accepted = donee.join().unwrap().is_some();
@@ -189,7 +162,7 @@ fn an_offer_may_come_by_any_road() {
                 cells.take(peer.accept(offer))
             })
         };
-        let entry = cells.store(&mut entries, 0);
+        let entry = store(&cells, &mut entries, 0);
         let offer = entries.share(&entry).unwrap();
         road.store(offer.into_word().addr(), Ordering::Relaxed);
         let taken = cells.take(entries.acquire(entry).item());
@@ -206,7 +179,7 @@ fn freed_slots_come_back() {
         let cells = Cells::new(2);
         let mut entries = Entries::new(0, 2);
         let peer = entries.peer();
-        let [first, second] = [0, 1].map(|item| cells.store(&mut entries, item));
+        let [first, second] = [0, 1].map(|item| store(&cells, &mut entries, item));
         let owner = thread::spawn(move || {
             let stored: Vec<_> = (0..3).filter_map(|_| entries.store(0).ok()).collect();
             (entries, stored)
@@ -236,7 +209,7 @@ fn retract_against_accept() {
             let (cells, peer, state) = (Arc::clone(&cells), entries.peer(), Arc::clone(&state));
             thread::spawn(move || donee(cells, peer, state, 1))
         };
-        let entry = cells.store(&mut entries, 0);
+        let entry = store(&cells, &mut entries, 0);
         let offer = entries.share(&entry).unwrap();
         assert!(state.offer(offer));
         let private = entries.retract(&entry);
@@ -257,7 +230,7 @@ fn share_again_with_an_old_offer_around() {
             let (cells, peer, state) = (Arc::clone(&cells), entries.peer(), Arc::clone(&states[i]));
             thread::spawn(move || donee(cells, peer, state, 1))
         });
-        let entry = cells.store(&mut entries, 0);
+        let entry = store(&cells, &mut entries, 0);
         let first = entries.share(&entry).unwrap();
         assert!(states[0].offer(first));
         let retracted = entries.retract(&entry);
@@ -284,7 +257,7 @@ fn two_donors_and_a_worker_that_finds_work() {
             let mut entries = Entries::new(i, 1);
             let peer = entries.peer();
             let donor = thread::spawn(move || {
-                let entry = cells.store(&mut entries, i);
+                let entry = store(&cells, &mut entries, i);
                 let offer = entries.share(&entry).unwrap();
                 if !state.offer(offer) {
                     assert!(entries.retract(&entry));

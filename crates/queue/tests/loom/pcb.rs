@@ -1,43 +1,25 @@
 //! Producer-consumer buffers and the recycling between them.
 
 use locksley_queue::{Consumer, Producer, pcb};
-use loom::cell::UnsafeCell;
 use loom::thread;
 
-/// A payload whose accesses loom checks for data races.
-struct Payload(UnsafeCell<u32>);
-
-fn item(value: u32) -> Box<Payload> {
-    Box::new(Payload(UnsafeCell::new(value)))
-}
-
-/// Reads and rewrites the payload: a taker without a happens-before edge from the maker, or a
-/// second taker, is a data race.
-#[expect(clippy::boxed_local, reason = "boxes are what the buffers carry")]
-fn open(item: Box<Payload>) -> u32 {
-    // SAFETY: the box belongs to this thread alone, if the buffers are correct; loom checks that.
-    item.0
-        .with_mut(|value| unsafe { std::mem::replace(&mut *value, u32::MAX) })
-}
-
-// SAFETY: the payload travels in a box with one owner.
-unsafe impl Send for Payload {}
+use crate::support::Payload;
 
 #[test]
 fn pcb_channel_hands_over_in_order() {
     loom::model(|| {
-        let (mut producer, mut consumer) = pcb::channel_with(1);
+        let (mut producer, mut consumer) = pcb::channel_with::<Payload>(1);
         let consuming = thread::spawn(move || {
             let mut next = 1;
             for _ in 0..4 {
                 if let Some(got) = consumer.consume() {
-                    assert_eq!(open(got), next);
+                    assert_eq!(got.open(), next);
                     next += 1;
                 }
             }
         });
         for value in 1..=3 {
-            producer.produce(item(value)).unwrap();
+            producer.produce(Payload::new(value)).unwrap();
         }
         consuming.join().unwrap();
     });
@@ -46,20 +28,20 @@ fn pcb_channel_hands_over_in_order() {
 #[test]
 fn pcb_channel_reuses_what_was_consumed() {
     loom::model(|| {
-        let (mut producer, mut consumer) = pcb::channel_with(2);
-        producer.produce(item(1)).unwrap();
+        let (mut producer, mut consumer) = pcb::channel_with::<Payload>(2);
+        producer.produce(Payload::new(1)).unwrap();
         let consuming = thread::spawn(move || {
             let mut next = 1;
             for _ in 0..3 {
                 if let Some(got) = consumer.consume() {
-                    assert_eq!(open(got), next);
+                    assert_eq!(got.open(), next);
                     next += 1;
                 }
             }
         });
         // Each needs the dummy that the consumer gave up, or a new chunk.
         for value in 2..=4 {
-            producer.produce(item(value)).unwrap();
+            producer.produce(Payload::new(value)).unwrap();
         }
         consuming.join().unwrap();
     });
@@ -68,13 +50,13 @@ fn pcb_channel_reuses_what_was_consumed() {
 #[test]
 fn pcb_channel_drops_the_rest_once_whichever_end_goes_last() {
     loom::model(|| {
-        let (mut producer, mut consumer) = pcb::channel_with(1);
+        let (mut producer, mut consumer) = pcb::channel_with::<Payload>(1);
         let producing = thread::spawn(move || {
-            producer.produce(item(1)).unwrap();
-            producer.produce(item(2)).unwrap();
+            producer.produce(Payload::new(1)).unwrap();
+            producer.produce(Payload::new(2)).unwrap();
         });
         if let Some(got) = consumer.consume() {
-            assert_eq!(open(got), 1);
+            assert_eq!(got.open(), 1);
         }
         drop(consumer);
         producing.join().unwrap();
@@ -85,19 +67,19 @@ fn pcb_channel_drops_the_rest_once_whichever_end_goes_last() {
 #[test]
 fn pcb_matrix_recycles_through_the_pool() {
     loom::model(|| {
-        let mut processes = pcb::matrix(2, 1);
+        let mut processes = pcb::matrix::<Payload>(2, 1);
         let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
         let consuming = thread::spawn(move || {
             let mut next = 1;
             for _ in 0..3 {
                 if let Some(got) = q.consume_from(0) {
-                    assert_eq!(open(got), next);
+                    assert_eq!(got.open(), next);
                     next += 1;
                 }
             }
         });
         for value in 1..=3 {
-            p.produce(1, item(value)).unwrap();
+            p.produce(1, Payload::new(value)).unwrap();
         }
         consuming.join().unwrap();
     });
@@ -107,19 +89,19 @@ fn pcb_matrix_recycles_through_the_pool() {
 #[test]
 fn pcb_matrix_deals_both_ways() {
     loom::model(|| {
-        let mut processes = pcb::matrix(2, 1);
+        let mut processes = pcb::matrix::<Payload>(2, 1);
         let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
         let other = thread::spawn(move || {
-            q.produce(0, item(10)).unwrap();
-            let got = q.consume().map(open);
+            q.produce(0, Payload::new(10)).unwrap();
+            let got = q.consume().map(Payload::open);
             assert!(got.is_none_or(|got| got == 20));
-            q.produce(0, item(11)).unwrap();
+            q.produce(0, Payload::new(11)).unwrap();
         });
-        p.produce(1, item(20)).unwrap();
+        p.produce(1, Payload::new(20)).unwrap();
         let mut next = 10;
         for _ in 0..2 {
             if let Some(got) = p.consume() {
-                assert_eq!(open(got), next);
+                assert_eq!(got.open(), next);
                 next += 1;
             }
         }
@@ -131,14 +113,14 @@ fn pcb_matrix_deals_both_ways() {
 #[test]
 fn pcb_matrix_two_processes_allocate() {
     loom::model(|| {
-        let mut processes = pcb::matrix(2, 4);
+        let mut processes = pcb::matrix::<Payload>(2, 4);
         let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
         let other = thread::spawn(move || {
-            q.produce(1, item(1)).unwrap();
-            assert_eq!(q.consume().map(open), Some(1));
+            q.produce(1, Payload::new(1)).unwrap();
+            assert_eq!(q.consume().map(Payload::open), Some(1));
         });
-        p.produce(0, item(2)).unwrap();
-        assert_eq!(p.consume().map(open), Some(2));
+        p.produce(0, Payload::new(2)).unwrap();
+        assert_eq!(p.consume().map(Payload::open), Some(2));
         other.join().unwrap();
         assert_eq!(p.allocated(), 12);
     });
@@ -159,27 +141,27 @@ fn pcb_pool_withstands_aba() {
         use_two(&mut q);
         let overtaking = thread::spawn(move || {
             use_two(&mut q);
-            q.produce(1, item(3)).unwrap();
+            q.produce(1, Payload::new(3)).unwrap();
             q
         });
         let third = thread::spawn(move || {
-            r.produce(2, item(7)).unwrap();
+            r.produce(2, Payload::new(7)).unwrap();
             r
         });
-        p.produce(0, item(5)).unwrap();
-        p.produce(0, item(6)).unwrap();
+        p.produce(0, Payload::new(5)).unwrap();
+        p.produce(0, Payload::new(6)).unwrap();
         let (mut q, mut r) = (overtaking.join().unwrap(), third.join().unwrap());
-        assert_eq!(p.consume_from(0).map(open), Some(5));
-        assert_eq!(p.consume_from(0).map(open), Some(6));
-        assert_eq!(p.consume_from(0).map(open), None);
-        assert_eq!(q.consume_from(1).map(open), Some(3));
-        assert_eq!(r.consume_from(2).map(open), Some(7));
+        assert_eq!(p.consume_from(0).map(Payload::open), Some(5));
+        assert_eq!(p.consume_from(0).map(Payload::open), Some(6));
+        assert_eq!(p.consume_from(0).map(Payload::open), None);
+        assert_eq!(q.consume_from(1).map(Payload::open), Some(3));
+        assert_eq!(r.consume_from(2).map(Payload::open), Some(7));
     });
 }
 
-fn use_two(q: &mut pcb::Process<Box<Payload>>) {
-    q.produce(1, item(1)).unwrap();
-    q.produce(1, item(2)).unwrap();
-    assert_eq!(q.consume_from(1).map(open), Some(1));
-    assert_eq!(q.consume_from(1).map(open), Some(2));
+fn use_two(q: &mut pcb::Process<Payload>) {
+    q.produce(1, Payload::new(1)).unwrap();
+    q.produce(1, Payload::new(2)).unwrap();
+    assert_eq!(q.consume_from(1).map(Payload::open), Some(1));
+    assert_eq!(q.consume_from(1).map(Payload::open), Some(2));
 }

@@ -1,10 +1,10 @@
-use locksley_queue::semi_private::{Deque, Exposure, Stealer, Whereabouts};
+use locksley_queue::semi_private::{Deque, Exposure, ItemLocation, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::support::{Payload, assert_each_once, pop, push, race, rob};
+use crate::support::{Payload, assert_each_once, pop, push, race, steal_times};
 
 /// Creates a deque with `count` public items, exposed one by one before the race starts.
 fn exposed(count: usize) -> Deque<Payload> {
@@ -121,7 +121,7 @@ fn slot_reuse_after_a_theft() {
             push(&mut deque, 4);
             deque
         });
-        let mut seen = rob(&thief, 1);
+        let mut seen = steal_times(&thief, 1);
         let mut deque = owner.join().unwrap();
         while !deque.is_empty() {
             pop(&mut deque, &mut seen);
@@ -139,13 +139,13 @@ fn shrink_against_steal() {
         push(&mut deque, 0);
         deque.expose(Exposure::One);
         let thief = deque.thief();
-        let robber = thread::spawn(move || rob(&thief, 2));
+        let thief_thread = thread::spawn(move || steal_times(&thief, 2));
         let mut seen = Vec::new();
         pop(&mut deque, &mut seen);
         pop(&mut deque, &mut seen);
         push(&mut deque, 1);
         deque.expose(Exposure::One);
-        seen.extend(robber.join().unwrap());
+        seen.extend(thief_thread.join().unwrap());
         while !deque.is_empty() {
             pop(&mut deque, &mut seen);
         }
@@ -166,7 +166,7 @@ fn null_items_are_taken_back() {
                 deque.expose(Exposure::One);
             }
             let thief = deque.thief();
-            let robber = thread::spawn(move || {
+            let thief_thread = thread::spawn(move || {
                 let answer = thief.steal();
                 assert!(!answer.is_empty(), "told empty with an item inside");
                 answer.success()
@@ -175,7 +175,7 @@ fn null_items_are_taken_back() {
             assert_eq!(seen, [items[2]]);
             seen.extend(deque.pop());
             deque.push(0).unwrap();
-            seen.extend(robber.join().unwrap());
+            seen.extend(thief_thread.join().unwrap());
             seen.extend(std::iter::from_fn(|| deque.pop()));
             assert!(deque.thief().steal().is_empty());
             let count = |list: &[usize]| (list.len(), list.iter().sum::<usize>());
@@ -193,20 +193,20 @@ fn request_is_not_lost() {
         push(&mut deque, 0);
         push(&mut deque, 1);
         let thief = deque.thief();
-        thief.target();
-        let robber = thread::spawn(move || match thief.steal() {
+        thief.request();
+        let thief_thread = thread::spawn(move || match thief.steal() {
             Steal::Success(item) => {
                 let asked = thief.steal().is_private();
                 if asked {
-                    thief.target();
+                    thief.request();
                 }
                 (vec![item.open()], asked)
             }
             _ => (Vec::new(), false),
         });
         assert_eq!(deque.poll(Exposure::One), 1);
-        let (mut seen, asked) = robber.join().unwrap();
-        assert_eq!(deque.is_targeted(), asked);
+        let (mut seen, asked) = thief_thread.join().unwrap();
+        assert_eq!(deque.is_requested(), asked);
         while !deque.is_empty() {
             pop(&mut deque, &mut seen);
         }
@@ -219,10 +219,10 @@ fn what_is_left_is_dropped_once() {
     loom::model(|| {
         let mut deque = exposed(1);
         let thief = deque.thief();
-        let robber = thread::spawn(move || rob(&thief, 2));
+        let thief_thread = thread::spawn(move || steal_times(&thief, 2));
         push(&mut deque, 1);
         drop(deque);
-        robber.join().unwrap();
+        thief_thread.join().unwrap();
     });
 }
 
@@ -315,7 +315,7 @@ fn empty_is_told_empty() {
 
 /// An owner that is told that its item was stolen sees what the thief did before.
 #[test]
-fn stolen_by_one_who_is_known() {
+fn owner_sees_what_the_thief_did() {
     loom::model(|| {
         let mut deque = Deque::new();
         let index = deque.next_index();
@@ -325,7 +325,7 @@ fn stolen_by_one_who_is_known() {
         let left = Arc::new(UnsafeCell::new(0));
         let found = Arc::clone(&left);
         let owner = thread::spawn(move || {
-            if deque.whereabouts(index) == Whereabouts::Stolen {
+            if deque.location(index) == ItemLocation::Stolen {
                 // SAFETY: loom checks that no thread is writing.
                 assert_eq!(found.with(|cell| unsafe { *cell }), 1);
             }

@@ -4,22 +4,11 @@
 use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::steal_half::extended;
 use locksley_queue::{Owner, Steal, StealBatch, Thief};
-use loom::cell::UnsafeCell;
 use loom::thread;
 
-type Deque = extended::Deque<Item>;
-type Item = Box<UnsafeCell<usize>>;
+use crate::support::Payload;
 
-fn item(number: usize) -> Item {
-    Box::new(UnsafeCell::new(number))
-}
-
-/// Uses the item: a race if the thread that had it before did not hand it over.
-#[expect(clippy::boxed_local, reason = "boxes are what the deques carry")]
-fn open(item: Item) -> usize {
-    // SAFETY: the holder of the box has the cell alone; loom checks it.
-    item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
-}
+type Deque = extended::Deque<Payload>;
 
 /// The operations that the models need.
 trait Subject {
@@ -43,13 +32,16 @@ impl Subject for Deque {
 
     fn push_all(&mut self, numbers: std::ops::Range<usize>) {
         for number in numbers {
-            self.push(item(number)).unwrap();
+            self.push(Payload::new(number)).unwrap();
         }
     }
 
     /// Pops up to `n` items.
     fn pop_some(&mut self, n: usize) -> Vec<usize> {
-        (0..n).filter_map(|_| self.pop()).map(open).collect()
+        (0..n)
+            .filter_map(|_| self.pop())
+            .map(Payload::open)
+            .collect()
     }
 
     /// Checks the lengths, while no thief is at work, and pops the remaining items.
@@ -59,7 +51,9 @@ impl Subject for Deque {
             8 * seen.range >= seen.len && seen.range <= seen.len,
             "{seen:?}"
         );
-        let rest: Vec<_> = std::iter::from_fn(|| self.pop()).map(open).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| self.pop())
+            .map(Payload::open)
+            .collect();
         assert_eq!(rest.len(), seen.len);
         rest
     }
@@ -71,20 +65,20 @@ fn thief(deque: &Deque, n: usize) -> thread::JoinHandle<Vec<usize>> {
     thread::spawn(move || {
         (0..n)
             .filter_map(|_| thief.steal().success())
-            .map(open)
+            .map(Payload::open)
             .collect()
     })
 }
 
 /// Spawns a thread that steals half into a deque of its own, once, and opens all stolen items.
-fn robber(deque: &Deque, room: usize) -> thread::JoinHandle<Vec<usize>> {
+fn steal_half_thief(deque: &Deque, room: usize) -> thread::JoinHandle<Vec<usize>> {
     let thief = deque.thief();
     thread::spawn(move || {
         let mut own = Deque::at_the_wrap(room);
         let mut all: Vec<_> = thief
             .steal_half(&mut own)
             .success()
-            .map(open)
+            .map(Payload::open)
             .into_iter()
             .collect();
         all.extend(own.rest());
@@ -133,7 +127,7 @@ fn pushed_item_at_a_power_of_two() {
 /// The owner's push reaches a power of two while half is stolen.
 fn half_against_push() {
     let mut deque = Deque::filled(4, 3);
-    let a = robber(&deque, 2);
+    let a = steal_half_thief(&deque, 2);
     deque.push_all(3..4);
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
@@ -144,7 +138,7 @@ fn half_against_push() {
 /// The owner pops from a power of two while half is stolen.
 fn half_against_pop() {
     let mut deque = Deque::filled(4, 4);
-    let a = robber(&deque, 4);
+    let a = steal_half_thief(&deque, 4);
     let mut seen = deque.pop_some(3);
     seen.extend(a.join().unwrap());
     seen.extend(deque.rest());
@@ -154,7 +148,7 @@ fn half_against_pop() {
 /// Two thieves steal half at once, while the owner pops.
 fn two_robbers() {
     let mut deque = Deque::filled(4, 4);
-    let (a, b) = (robber(&deque, 2), robber(&deque, 2));
+    let (a, b) = (steal_half_thief(&deque, 2), steal_half_thief(&deque, 2));
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
     seen.extend(b.join().unwrap());
@@ -177,7 +171,7 @@ fn last_item() {
 /// index.
 fn last_item_and_another() {
     let mut deque = Deque::filled(4, 1);
-    let a = robber(&deque, 2);
+    let a = steal_half_thief(&deque, 2);
     let mut seen = deque.pop_some(1);
     deque.push_all(1..2);
     seen.extend(a.join().unwrap());
@@ -215,7 +209,7 @@ fn slots_are_used_again_after_thefts() {
     let a = thief(&deque, 2);
     let mut seen = deque.pop_some(1);
     deque.push_all(8..9);
-    if deque.push(item(9)).is_ok() {
+    if deque.push(Payload::new(9)).is_ok() {
         seen.extend(deque.pop_some(1));
     } else {
         seen.push(9);
@@ -234,7 +228,7 @@ fn full_ring() {
         // The owner only loads the range to check for room, and loom does not try by itself to run
         // a thief before that.
         thread::yield_now();
-        match deque.push(item(pushed)) {
+        match deque.push(Payload::new(pushed)) {
             Ok(()) => pushed += 1,
             Err(full) => drop(full.into_inner()),
         }
@@ -254,7 +248,7 @@ fn robbed_robber() {
         .thief()
         .steal_half(&mut own)
         .success()
-        .map(open)
+        .map(Payload::open)
         .into_iter()
         .collect();
     seen.extend(own.pop_some(1));
@@ -325,7 +319,7 @@ fn refused_thefts_against_pop_and_push() {
                 thread::spawn(move || {
                     let stolen = [thief.steal(), thief.steal()];
                     let items = stolen.into_iter().filter_map(Steal::success);
-                    items.map(open).collect::<Vec<_>>()
+                    items.map(Payload::open).collect::<Vec<_>>()
                 })
             })
             .collect();

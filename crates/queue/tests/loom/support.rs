@@ -2,6 +2,7 @@
 
 use locksley_queue::{Owner, Steal, Thief, Word};
 use loom::cell::UnsafeCell;
+use loom::sync::Arc;
 use loom::thread;
 
 /// An item whose content loom guards: reading it without having synchronised with its writer
@@ -34,6 +35,42 @@ unsafe impl Word for Payload {
     }
 }
 
+/// A cell for each of the items 0, 1, .. of a queue of integers, so that a missing edge is a data
+/// race on the cell.
+pub(crate) struct Cells(Vec<UnsafeCell<u32>>);
+
+// SAFETY: loom checks that the accesses do not race, which is the purpose of the tests.
+unsafe impl Sync for Cells {}
+
+impl Cells {
+    const WRITTEN: u32 = 1;
+    const TAKEN: u32 = 2;
+
+    pub(crate) fn new(n: usize) -> Arc<Cells> {
+        Arc::new(Cells((0..n).map(|_| UnsafeCell::new(0)).collect()))
+    }
+
+    /// Writes the cell of an item that is about to be put into the queue.
+    pub(crate) fn write(&self, item: usize) {
+        // SAFETY: the item is not in the queue yet, so no other thread touches its cell.
+        self.0[item].with_mut(|cell| unsafe { *cell = Cells::WRITTEN });
+    }
+
+    /// Reads the cell of an item that was taken out of the queue, if any. Returns the number of
+    /// items.
+    pub(crate) fn take(&self, item: Option<usize>) -> usize {
+        let Some(item) = item else { return 0 };
+        self.0[item].with_mut(|cell| {
+            // SAFETY: the item was taken by this thread alone, if the queue is correct.
+            unsafe {
+                assert_eq!(*cell, Cells::WRITTEN, "item {item} was taken twice");
+                *cell = Cells::TAKEN;
+            }
+        });
+        1
+    }
+}
+
 /// Runs a large model with one preemption less than the others: two in CI, three in the deep check.
 pub(crate) fn deep(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -44,14 +81,14 @@ pub(crate) fn deep(model: impl Fn() + Sync + Send + 'static) {
 }
 
 /// Tries to steal `tries` times and opens the stolen items.
-pub(crate) fn rob(thief: &impl Thief<Item = Payload>, tries: usize) -> Vec<usize> {
-    let mut loot = Vec::new();
+pub(crate) fn steal_times(thief: &impl Thief<Item = Payload>, tries: usize) -> Vec<usize> {
+    let mut stolen = Vec::new();
     for _ in 0..tries {
         if let Steal::Success(item) = thief.steal() {
-            loot.push(item.open());
+            stolen.push(item.open());
         }
     }
-    loot
+    stolen
 }
 
 /// Asserts that every item from 0 up to `count` was seen exactly once.
@@ -91,16 +128,16 @@ pub(crate) fn race<D>(
         for value in 0..pushes {
             push(&mut deque, value);
         }
-        let robbers: Vec<_> = (0..thieves)
+        let thieves: Vec<_> = (0..thieves)
             .map(|_| {
                 let thief = deque.thief();
-                thread::spawn(move || rob(&thief, 1))
+                thread::spawn(move || steal_times(&thief, 1))
             })
             .collect();
         let mut seen = Vec::new();
         owner(&mut deque, &mut seen);
-        for robber in robbers {
-            seen.extend(robber.join().unwrap());
+        for thief_thread in thieves {
+            seen.extend(thief_thread.join().unwrap());
         }
         while let Some(item) = deque.pop() {
             seen.push(item.open());

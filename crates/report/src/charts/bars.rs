@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::palette::{GRID, MUTED, TEXT};
 use super::{Area, Canvas, Chart, SMALL, SeriesIndex, Trouble, px, stroke, text, twice};
-use crate::format::{plural, seconds, shorten, times};
+use crate::format::{plural, ratio, seconds, shorten};
 use crate::{Comparison, Contender, Row, Summary};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -165,7 +165,7 @@ impl Bar<'_> {
             .speedup
             .filter(|_| self.row.contender != Contender::Serial)
         {
-            value.push_str(&format!(" ({})", times(speedup)));
+            value.push_str(&format!(" ({})", ratio(speedup)));
         }
         // Bold letters are wider.
         let (style, letter) = if self.won {

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::lines::{Band, Drawing, Joined, Line, Point};
 use super::palette::{MUTED, series};
 use super::{Chart, Key, Marker, SeriesIndex, Swatch, Trouble};
-use crate::format::times;
+use crate::format::ratio;
 use crate::{Comparison, Profile, Row, Summary};
 
 /// Draws the chart over the numbers of workers.
@@ -60,7 +60,7 @@ pub(crate) fn speedups(
         let (ink, marker) = (series_index.ink(name), series_index.marker(name));
         let said = points
             .iter()
-            .map(|(p, speedup, _)| format!("{} with {p}", times(*speedup)));
+            .map(|(p, speedup, _)| format!("{} with {p}", ratio(*speedup)));
         let hint = format!("{name}: {}", said.collect::<Vec<_>>().join(", "));
         let mut line = Line::new(ink, Joined::Line, Some(marker), points).of(name);
         line.hint = Some(hint);

@@ -2,7 +2,7 @@
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, SeriesIndex};
-use crate::format::{escape, plural, range, seconds, sentence, times};
+use crate::format::{escape, plural, range, ratio, seconds, sentence};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
 
@@ -39,8 +39,8 @@ pub(super) fn summary(results: &Results) -> String {
                 Cell::text(comparison.heading()),
                 Cell::text(label(winner)),
                 Cell::maybe(winner.median(), seconds),
-                Cell::maybe(comparison.speedup(winner), times),
-                Cell::maybe(against_rival(comparison), times),
+                Cell::maybe(comparison.speedup(winner), ratio),
+                Cell::maybe(against_rival(comparison), ratio),
                 Cell::text(tied(comparison, winner)),
             ],
         );
@@ -188,7 +188,7 @@ fn table(comparison: &Comparison) -> String {
                     || Cell::maybe(None, seconds),
                     |s| Cell::number(s.lower, range(s.lower, s.upper)),
                 ),
-                Cell::maybe(comparison.speedup(row), times),
+                Cell::maybe(comparison.speedup(row), ratio),
                 Cell::number(row.samples.len() as f64, row.samples.len().to_string()),
                 Cell::text(result),
             ],

@@ -2,7 +2,7 @@
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, Quantity, SeriesIndex};
-use crate::format::{count, escape, number, plural, seconds, times};
+use crate::format::{count, escape, number, plural, ratio, seconds};
 use crate::results::{heading, spell};
 use crate::{Arrival, Batch, Experiment, Load, Profile, Replay, Results, Summary};
 use std::fmt::Write;
@@ -59,14 +59,14 @@ fn profile_table(profile: &Profile) -> String {
             &[
                 Cell::number(point.workers as f64, point.workers.to_string()),
                 Cell::maybe(point.summary().map(|s| s.median), seconds),
-                Cell::maybe(profile.speedup(point), times),
+                Cell::maybe(profile.speedup(point), ratio),
                 Cell::number(
                     profile.at_least(point.workers),
-                    times(profile.at_least(point.workers)),
+                    ratio(profile.at_least(point.workers)),
                 ),
                 Cell::number(
                     profile.at_most(point.workers),
-                    times(profile.at_most(point.workers)),
+                    ratio(profile.at_most(point.workers)),
                 ),
             ],
         );

@@ -3,7 +3,7 @@
 use super::{SeriesParallel, Size, Step};
 
 /// The largest n whose work fits into 64 bits.
-const MOST: usize = 89;
+const MAX_INDEX: usize = 89;
 
 /// fib(n): a fork, fib(n - 1), fib(n - 2), and a join; for n < 2 a single node.
 ///
@@ -31,7 +31,7 @@ impl Fib {
     /// Creates the computation of the n-th number. More than 89 is taken as 89, the largest whose
     /// work fits into 64 bits.
     pub fn new(n: u32) -> Fib {
-        let n = n.min(MOST as u32) as usize;
+        let n = n.min(MAX_INDEX as u32) as usize;
         let mut work = vec![1, 1];
         for i in 2..=n {
             work.push(work[i - 1] + work[i - 2] + 2);

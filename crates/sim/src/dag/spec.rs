@@ -171,6 +171,11 @@ impl Dag {
     }
 
     /// Creates the computation and passes it to `visitor`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read or has no valid graph, or if no UTS tree has the
+    /// name.
     pub fn build<V: Visitor>(&self, visitor: V) -> Result<V::Output, GraphError> {
         Ok(match *self {
             Dag::Fib { n } => visitor.visit(Strands::new(Fib::new(n))),
@@ -181,7 +186,8 @@ impl Dag {
                 visitor.visit(Strands::new(RandomTree::new(nodes, fork, seed)))
             }
             Dag::Uts { ref name } => {
-                let tree = UtsTree::named(name).unwrap_or(UtsTree::binomial(0.0, 0.0, 0, 0));
+                let tree = UtsTree::published(name);
+                let tree = tree.ok_or_else(|| GraphError::Tree(name.clone()))?;
                 visitor.visit(Strands::new(Uts::new(tree)))
             }
             Dag::Sort { k, base, merge } => {

@@ -19,7 +19,7 @@ use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, T
 use super::core::{Core, Scheduler};
 use super::half::Half;
 use super::sampler::Move;
-use super::sharing::{Sharers, Stolen};
+use super::sharing::{Sharers, SharingAttempt};
 use crate::dag::{Computation, Enabled};
 
 /// Samples and counts since the start of the period, and the values of the counters at its start.
@@ -50,7 +50,7 @@ impl ModeSampler {
             successes: core.tally.stolen - self.successes,
             executed: self.executed,
         };
-        core.tally.shifts += u64::from(self.auto.feed(&period) != before);
+        core.tally.mode_changes += u64::from(self.auto.observe(&period) != before);
         *self = ModeSampler {
             auto: self.auto,
             stolen: core.tally.items_stolen,
@@ -97,7 +97,7 @@ impl<N: Copy> Autos<N> {
         match self.sampler.auto.mode() {
             Mode::Sharing(heuristic) => {
                 self.sharers.set_heuristic(heuristic);
-                self.shares[p] |= self.half.piles[p].len() == 0;
+                self.shares[p] |= self.half.queues[p].len() == 0;
             }
             Mode::Stealing | Mode::StealHalf => self.shares[p] &= self.sharers.len(p) > 0,
         }
@@ -147,13 +147,13 @@ impl<N: Copy> Autos<N> {
         };
         let mode = self.sampler.auto.mode();
         let (node, back, outcome);
-        if self.half.piles[victim].len() == 0 && self.sharers.len(victim) > 0 {
+        if self.half.queues[victim].len() == 0 && self.sharers.len(victim) > 0 {
             let (loot, cost) = self.sharers.attempt(core, p, now);
             outcome = loot.outcome();
             back = core.at(victim, p, core.after(p, now, cost));
             node = match loot {
-                Stolen::Node(node, _) => Some(node),
-                Stolen::Nothing(_) => None,
+                SharingAttempt::Node(node, _) => Some(node),
+                SharingAttempt::Nothing(_) => None,
             };
             if node.is_some() {
                 core.sampler.moved(Move::Steal, victim, p, now, back);
@@ -166,7 +166,7 @@ impl<N: Copy> Autos<N> {
             (back, outcome) = self.half.steal(core, p, victim, now);
             node = self.half.next[p].take();
             // Other stolen items are in the steal-half queue, so pops must use that one.
-            self.shares[p] &= self.half.piles[p].len() == 0;
+            self.shares[p] &= self.half.queues[p].len() == 0;
         }
         if matches!(mode, Mode::Sharing(_)) {
             self.sharers.update(core, p, outcome, now);
@@ -229,6 +229,10 @@ impl<C: Computation> Scheduler<C> for Autos<C::Node> {
     }
 
     fn waiting(&self, p: usize) -> usize {
-        self.half.piles[p].len() + self.sharers.len(p)
+        self.half.queues[p].len() + self.sharers.len(p)
+    }
+
+    fn can_progress(&self, p: usize, is_gone: bool) -> bool {
+        self.half.queues[p].len() > 0 || self.sharers.can_be_used(p, is_gone)
     }
 }

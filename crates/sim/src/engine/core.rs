@@ -1,9 +1,10 @@
 //! The simulated machine of all schedulers for which every node is an event.
 
-use locksley_policy::Nest;
+use locksley_policy::NestedGroups;
 
 use super::bits::Bits;
 use super::sampler::Sampler;
+use super::stuck::StuckCheck;
 use super::topology::Seen;
 use super::wheel::Wheel;
 use super::{Costs, Finish, Tally};
@@ -38,6 +39,14 @@ pub(crate) trait Scheduler<C: Computation> {
     /// Returns the number of nodes in the queue of a processor.
     fn waiting(&self, p: usize) -> usize;
 
+    /// Returns `true` if the state of processor `p` may still lead to the execution of a node: if
+    /// `p` is gone, by others that take nodes from it; otherwise by `p`, which is idle. Asked only
+    /// while no processor that is not gone is busy.
+    fn can_progress(&self, p: usize, is_gone: bool) -> bool {
+        let _ = is_gone;
+        self.waiting(p) > 0
+    }
+
     /// Called before the first tick. All processors but 0 are idle.
     fn begin(&mut self, core: &mut Core<C>);
 }
@@ -48,14 +57,15 @@ pub(crate) struct Core<'a, C: Computation> {
     pub(crate) costs: Costs,
     pub(crate) speeds: &'a Speeds,
     pub(crate) topology: &'a Topology,
-    pub(crate) nest: Nest,
+    pub(crate) nest: NestedGroups,
     pub(crate) seed: u64,
     /// For each busy processor, the node that it executes.
     nodes: Vec<C::Node>,
     pub(crate) busy: Bits,
     wheel: Wheel,
     /// For each processor, ticks of interruption that have not been added to its next event.
-    held: Vec<u32>,
+    delays: Vec<u32>,
+    stuck_check: StuckCheck,
     pub(crate) tally: Tally,
     pub(crate) sampler: Sampler,
 }
@@ -73,7 +83,8 @@ impl<'a, C: Computation> Core<'a, C> {
             nodes: vec![root; setup.processors],
             busy: Bits::new(setup.processors),
             wheel: Wheel::new(),
-            held: vec![0; setup.processors],
+            delays: vec![0; setup.processors],
+            stuck_check: StuckCheck::new(&setup.speeds, setup.processors),
             tally: Tally::default(),
             sampler: Sampler::new(setup),
         }
@@ -150,24 +161,32 @@ impl<'a, C: Computation> Core<'a, C> {
     /// Interrupts a processor: its current operation takes longer.
     pub(crate) fn interrupt(&mut self, p: usize) {
         self.tally.interrupts += 1;
-        self.held[p] = self.held[p].saturating_add(self.costs.interrupt);
+        self.delays[p] = self.delays[p].saturating_add(self.costs.interrupt);
     }
 
     /// Returns `true` if the processor of an event was interrupted before it. The event is then
     /// scheduled again for later.
     #[inline]
-    fn is_held(&mut self, key: u32, now: u64) -> bool {
+    fn delay_if_interrupted(&mut self, key: u32, now: u64) -> bool {
         let p = (key & !IDLE) as usize;
-        if self.held[p] == 0 {
+        if self.delays[p] == 0 {
             return false;
         }
-        let held = std::mem::take(&mut self.held[p]);
-        let later = self.after(p, now, held);
+        let delay = std::mem::take(&mut self.delays[p]);
+        let later = self.after(p, now, delay);
         self.wheel.push(later, key);
         true
     }
 
-    /// Runs until the sink is executed. Returns `None` if no events are left before that.
+    /// Returns `true` if no node will be executed any more.
+    fn is_stuck(&self, scheduler: &impl Scheduler<C>, now: u64) -> bool {
+        (0..self.count()).all(|p| {
+            let is_gone = self.speeds.is_gone(p, now);
+            (is_gone || !self.busy.contains(p)) && !scheduler.can_progress(p, is_gone)
+        })
+    }
+
+    /// Runs until the sink is executed. Returns `None` if that cannot happen.
     pub(crate) fn run(mut self, mut scheduler: impl Scheduler<C>) -> Option<Finish> {
         let root = self.nodes[0];
         self.execute(0, root, 0);
@@ -181,7 +200,7 @@ impl<'a, C: Computation> Core<'a, C> {
             let arrivals = keys.partition_point(|&key| key < ARRIVAL);
             let acts = keys.partition_point(|&key| key < IDLE);
             for &key in &keys[..arrivals] {
-                if self.is_held(key, now) {
+                if self.delay_if_interrupted(key, now) {
                     continue;
                 }
                 if self.complete(key as usize, &mut scheduler, now) {
@@ -193,13 +212,16 @@ impl<'a, C: Computation> Core<'a, C> {
                 scheduler.arrived(&mut self, (key & !ARRIVAL) as usize, now);
             }
             // In cyclic order from a drawn position, so that no processor is always first.
-            let first = super::first(self.seed, now, keys.len() - acts);
+            let first = super::first_to_act(self.seed, now, keys.len() - acts);
             for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
-                if !self.is_held(key, now) {
+                if !self.delay_if_interrupted(key, now) {
                     scheduler.acted(&mut self, (key & !IDLE) as usize, now);
                 }
             }
             scheduler.tick_ended(&mut self, now);
+            if self.stuck_check.is_due(keys.len() - acts) && self.is_stuck(&scheduler, now) {
+                break;
+            }
         }
         None
     }

@@ -2,7 +2,7 @@
 //!
 //! Every processor has a buffer for each producer, including itself. A producer deals each item
 //! that it generates, that is, each node that it enables and does not continue with, into the
-//! buffer of the consumer that its oracle names. A consumer goes through its buffers round robin.
+//! buffer of the consumer that its dealer names. A consumer goes through its buffers round robin.
 //! There is no compare-and-swap and no fence, and an item is never moved again: the processor that
 //! it was dealt to executes it.
 //!
@@ -16,6 +16,7 @@ use locksley_policy::{Collector, Dealer, Dealing};
 
 use super::core::{Core, Scheduler};
 use super::sampler::Move;
+use super::wheel::NEVER;
 use crate::dag::{Computation, Enabled};
 use locksley_policy::mix;
 
@@ -78,7 +79,7 @@ impl<N: Copy> Dealers<N> {
             let found = matches!(buffer.front(), Some(&(there, _)) if there <= now);
             cost = cost.saturating_add(core.costs.probe);
             core.tally.probes += 1;
-            self.collectors[p].looked(found, &self.policy, count);
+            self.collectors[p].advance(found, &self.policy, count);
             if !found {
                 continue;
             }
@@ -149,5 +150,13 @@ impl<C: Computation> Scheduler<C> for Dealers<C::Node> {
 
     fn waiting(&self, p: usize) -> usize {
         self.waiting[p]
+    }
+
+    /// No processor takes the items that were dealt to another. The last item of a producer that
+    /// was taken away while dealing it never arrives.
+    fn can_progress(&self, p: usize, is_gone: bool) -> bool {
+        let count = self.waiting.len();
+        let mut items = self.buffers[p * count..(p + 1) * count].iter().flatten();
+        !is_gone && items.any(|&(there, _)| there != NEVER)
     }
 }

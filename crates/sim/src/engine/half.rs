@@ -5,7 +5,7 @@
 //! work always tries to balance. Balancing takes the time of a steal, even for a processor that has
 //! work.
 
-use locksley_policy::{Outcome, Since, StealHalf, other};
+use locksley_policy::{LastLoad, Outcome, StealHalf, other};
 
 use super::core::{Core, Scheduler};
 use super::extended::Extended;
@@ -15,8 +15,8 @@ use crate::dag::{Computation, Enabled};
 /// The processors of steal-half.
 pub(crate) struct Half<N> {
     pub(super) policy: StealHalf,
-    pub(super) piles: Vec<Extended<N>>,
-    since: Vec<Since>,
+    pub(super) queues: Vec<Extended<N>>,
+    since: Vec<LastLoad>,
     /// For each processor that is balancing, the node that it continues with afterwards.
     pub(super) next: Vec<Option<N>>,
     victims: Vec<u32>,
@@ -31,8 +31,8 @@ impl<N: Copy> Half<N> {
     pub(crate) fn new(policy: StealHalf, count: usize) -> Half<N> {
         Half {
             policy,
-            piles: (0..count).map(|_| Extended::default()).collect(),
-            since: vec![Since::default(); count],
+            queues: (0..count).map(|_| Extended::default()).collect(),
+            since: vec![LastLoad::default(); count],
             next: vec![None; count],
             victims: vec![0; count],
             contended: vec![0; count],
@@ -42,7 +42,7 @@ impl<N: Copy> Half<N> {
 
     /// Counts the new compare-and-swaps of a queue and returns their cost.
     fn settle<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> u32 {
-        let cas = std::mem::take(&mut self.piles[p].cas);
+        let cas = std::mem::take(&mut self.queues[p].cas);
         core.tally.cas += cas;
         core.costs.cas.saturating_mul(cas as u32)
     }
@@ -56,7 +56,7 @@ impl<N: Copy> Half<N> {
             core.rest(p, now);
         }
         let mut draw = core.draw(p, now);
-        let load = self.piles[p].len() + usize::from(next.is_some());
+        let load = self.queues[p].len() + usize::from(next.is_some());
         let asks = next.is_none() || self.policy.when.asks_the_busy();
         let since = &mut self.since[p];
         let balances = asks && self.policy.when.should_balance(since, load, &mut draw);
@@ -77,7 +77,7 @@ impl<N: Copy> Half<N> {
     where
         C: Computation<Node = N>,
     {
-        self.piles[p].push(item);
+        self.queues[p].push(item);
         self.settle(core, p)
     }
 
@@ -86,7 +86,7 @@ impl<N: Copy> Half<N> {
     where
         C: Computation<Node = N>,
     {
-        let item = self.piles[p].pop();
+        let item = self.queues[p].pop();
         core.tally.fences += 1;
         let cost = self.settle(core, p);
         (item, cost + core.costs.fence)
@@ -113,10 +113,10 @@ impl<N: Copy> Half<N> {
             let back = core.at(victim, p, core.after(p, now, cost));
             return (back, Outcome::Abort);
         }
-        let own = self.piles[p].len() + usize::from(self.next[p].is_some());
+        let own = self.queues[p].len() + usize::from(self.next[p].is_some());
         self.moving.clear();
         self.moving
-            .extend(self.piles[victim].steal(self.policy.amount, own));
+            .extend(self.queues[victim].steal(self.policy.amount, own));
         cost += self.settle(core, victim);
         let back = |core: &Core<C>, cost| core.at(victim, p, core.after(p, now, cost));
         if self.moving.is_empty() {
@@ -131,7 +131,7 @@ impl<N: Copy> Half<N> {
             self.next[p] = self.moving.pop();
         }
         if !self.moving.is_empty() {
-            self.piles[p].receive(self.moving.drain(..));
+            self.queues[p].receive(self.moving.drain(..));
             cost += self.settle(core, p);
         }
         let there = back(core, cost);
@@ -169,6 +169,6 @@ impl<C: Computation> Scheduler<C> for Half<C::Node> {
     }
 
     fn waiting(&self, p: usize) -> usize {
-        self.piles[p].len()
+        self.queues[p].len()
     }
 }

@@ -20,8 +20,9 @@ use super::core::{Core, Scheduler};
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
-/// Ticks from a request until a thief may force it: 5 microseconds if a tick is a nanosecond, about
-/// as long as in the pool.
+/// Ticks from a request until a thief may force it: 5 microseconds if a tick is a nanosecond. This
+/// models a shorter wait than the pool's, whose thieves force a victim at their second look, each
+/// at least 3 microseconds after the one before (`LOOK_AFTER` in the pool's `worker/steal.rs`).
 const PATIENCE: u64 = 5000;
 
 /// Kind of deque.
@@ -179,7 +180,7 @@ impl<N: Copy> Interrupting<N> {
         if deque.public > 0 {
             return self.take(core, thief, victim, now);
         }
-        core.tally.private += 1;
+        core.tally.found_private += 1;
         let asked = *deque.asked.get_or_insert(now);
         if now - asked < PATIENCE {
             return false;
@@ -263,16 +264,7 @@ mod tests {
 
     const COSTS: Costs = Costs {
         node: 20,
-        steal: 100,
-        cas: 20,
-        fence: 0,
-        donation: 0,
-        probe: 0,
-        fork: 2,
-        expose: 20,
-        barrier: 10_000,
-        interrupt: 1000,
-        miss: 0,
+        ..Costs::MEASURED
     };
 
     fn report(strategy: Strategy, processors: usize, costs: Costs) -> crate::Report {

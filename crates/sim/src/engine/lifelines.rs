@@ -18,7 +18,7 @@ use crate::dag::{Computation, Enabled};
 
 struct Processor<N> {
     /// The oldest node first.
-    pile: VecDeque<N>,
+    queue: VecDeque<N>,
     /// Number of failed attempts since it ran out of work.
     failures: u32,
     victim: Option<u32>,
@@ -43,7 +43,7 @@ pub(crate) struct Lines<N> {
 impl<N: Copy> Lines<N> {
     pub(crate) fn new(policy: Lifelines, count: usize) -> Lines<N> {
         let processor = |_| Processor {
-            pile: VecDeque::new(),
+            queue: VecDeque::new(),
             failures: 0,
             victim: None,
             due: 0,
@@ -82,11 +82,11 @@ impl<N: Copy> Lines<N> {
     /// Returns the cost in ticks.
     fn serve<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> u32 {
         let processor = &mut self.processors[p];
-        if processor.requests.is_empty() || processor.pile.is_empty() {
+        if processor.requests.is_empty() || processor.queue.is_empty() {
             return 0;
         }
         let q = processor.requests.remove(0) as usize;
-        let Some(node) = processor.pile.pop_front() else {
+        let Some(node) = processor.queue.pop_front() else {
             return 0;
         };
         let sent = core.after(p, now, core.costs.donation);
@@ -117,7 +117,7 @@ impl<N: Copy> Lines<N> {
             core.tally.cas += 1;
             return (None, cost + core.costs.cas);
         }
-        let node = from.pile.pop_front();
+        let node = from.queue.pop_front();
         match node {
             Some(_) => {
                 core.tally.stolen += 1;
@@ -154,7 +154,7 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
         match enabled {
             Enabled::One(next) => core.execute(p, next, now),
             Enabled::Two(next, other) => {
-                self.processors[p].pile.push_back(other);
+                self.processors[p].queue.push_back(other);
                 let cost = self.serve(core, p, now);
                 let then = core.after(p, now, cost);
                 core.execute(p, next, then);
@@ -162,8 +162,8 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
             Enabled::Nothing | Enabled::End => {
                 core.tally.fences += 1;
                 let mut cost = core.costs.fence;
-                let node = self.processors[p].pile.pop_back();
-                if node.is_some() && self.processors[p].pile.is_empty() {
+                let node = self.processors[p].queue.pop_back();
+                if node.is_some() && self.processors[p].queue.is_empty() {
                     core.tally.cas += 1;
                     cost += core.costs.cas;
                 }
@@ -205,13 +205,18 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
         };
         core.tally.donated += 1;
         if core.busy.contains(p) {
-            self.processors[p].pile.push_back(node)
+            self.processors[p].queue.push_back(node)
         } else {
             self.take(core, p, node, now)
         }
     }
 
     fn waiting(&self, p: usize) -> usize {
-        self.processors[p].pile.len()
+        self.processors[p].queue.len()
+    }
+
+    fn can_progress(&self, p: usize, _: bool) -> bool {
+        let Processor { queue, coming, .. } = &self.processors[p];
+        !queue.is_empty() || !coming.is_empty()
     }
 }

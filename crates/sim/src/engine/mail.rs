@@ -44,6 +44,11 @@ impl Mail {
             .is_none_or(|letters| letters.len() >= self.capacity)
     }
 
+    /// Returns `true` if the mailbox of a processor has letters, arrived or not.
+    pub(super) fn waits(&self, p: usize) -> bool {
+        self.boxes.get(p).is_some_and(|letters| !letters.is_empty())
+    }
+
     /// Puts a letter into the mailbox of a processor, which must not be full.
     pub(super) fn leave(&mut self, to: usize, letter: Pointer) {
         if let Some(letters) = self.boxes.get_mut(to) {

@@ -11,18 +11,19 @@ mod half;
 mod interrupting;
 mod lifelines;
 mod mail;
-mod pile;
+mod queue;
 mod sampler;
 mod sending;
 mod sharing;
 mod speed;
 mod stealing;
+mod stuck;
 mod tally;
 mod topology;
 mod wheel;
 
 pub use costs::Costs;
-pub use sampler::{Happening, Load, Move};
+pub use sampler::{Load, Move, TimelineEvent};
 pub use speed::{NOMINAL, Speed, Speeds};
 pub use tally::Tally;
 pub use topology::Topology;
@@ -31,7 +32,7 @@ use locksley_policy::{Source, Victims};
 
 use self::core::Core;
 use crate::CounterRng;
-use crate::dag::Computation;
+use crate::dag::{Computation, Visitor};
 use crate::report::Report;
 use crate::rounds;
 use crate::setup::{Setup, SimError};
@@ -43,14 +44,14 @@ pub(crate) use extended::Extended;
 use half::Half;
 use interrupting::{Interrupting, Kind};
 use lifelines::Lines;
-use pile::{LockFree, SemiPrivate};
+use queue::{LockFree, SemiPrivate};
 pub(crate) use sampler::Sampler;
 use sending::Senders;
 use sharing::Sharers;
 use stealing::{Pacing, Stealing};
 
 /// Draws the position of the idle processor that acts first in a tick.
-fn first(seed: u64, now: u64, count: usize) -> usize {
+fn first_to_act(seed: u64, now: u64, count: usize) -> usize {
     match count {
         0 => 0,
         _ => CounterRng::at(seed, usize::MAX, now).below(count),
@@ -97,6 +98,28 @@ pub fn simulate<C: Computation>(computation: &mut C, setup: &Setup) -> Result<Re
     simulate_with(computation, setup, Pacing::Lazy)
 }
 
+/// Simulates a computation of any type.
+///
+/// ```
+/// use locksley_sim::dag::Dag;
+/// use locksley_sim::{Setup, Simulate, Strategy};
+///
+/// let dag: Dag = "fib:n=20".parse()?;
+/// let report = dag.build(Simulate(&Setup::new(16, Strategy::LockFree)))??;
+/// assert_eq!(report.tally.executed, report.size.work);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Simulate<'a>(pub &'a Setup);
+
+impl Visitor for Simulate<'_> {
+    type Output = Result<Report, SimError>;
+
+    fn visit<C: Computation>(self, mut computation: C) -> Self::Output {
+        simulate(&mut computation, self.0)
+    }
+}
+
 fn simulate_with<C: Computation>(
     computation: &mut C,
     setup: &Setup,
@@ -117,11 +140,11 @@ fn simulate_with<C: Computation>(
         Strategy::Lifelines(policy) => Core::new(computation, setup).run(Lines::new(policy, count)),
         Strategy::StealHalf(policy) => Core::new(computation, setup).run(Half::new(policy, count)),
         Strategy::Sharing(policy) => {
-            let sharers = Sharers::new(policy, count, setup.mailbox).with_own(setup);
+            let sharers = Sharers::new(policy, count, setup.mailbox).with_user_policies(setup);
             Core::new(computation, setup).run(sharers)
         }
         Strategy::PrivateSharing(policy) => {
-            let sharers = Sharers::new(policy, count, setup.mailbox).with_own(setup);
+            let sharers = Sharers::new(policy, count, setup.mailbox).with_user_policies(setup);
             Core::new(computation, setup).run(sharers.privately())
         }
         Strategy::Auto(tuning) => {
@@ -130,7 +153,7 @@ fn simulate_with<C: Computation>(
         }
         Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
         Strategy::Sending(target) => {
-            let donors = setup.donor.as_ref().map(|own| own.make(count));
+            let donors = setup.donor.as_ref().map(|user| user.make(count));
             Core::new(computation, setup).run(Senders::new(target, count, donors))
         }
         Strategy::Asymmetric => {

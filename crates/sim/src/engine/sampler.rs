@@ -29,9 +29,9 @@ pub struct Load {
     /// Median load.
     pub median: u64,
     /// 0.9 quantile of the loads.
-    pub ninety: u64,
+    pub quantile_90: u64,
     /// 0.99 quantile of the loads.
-    pub ninety_nine: u64,
+    pub quantile_99: u64,
     /// Largest load.
     pub max: u64,
 }
@@ -49,8 +49,8 @@ impl Load {
             busy,
             mean: loads.iter().sum::<u64>() as f64 / loads.len().max(1) as f64,
             median: rank(0.5),
-            ninety: rank(0.9),
-            ninety_nine: rank(0.99),
+            quantile_90: rank(0.9),
+            quantile_99: rank(0.99),
             max: loads.last().copied().unwrap_or(0),
         }
     }
@@ -74,19 +74,19 @@ pub enum Move {
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, Strands};
-/// use locksley_sim::{Happening, Move, Setup, Strategy, simulate};
+/// use locksley_sim::{TimelineEvent, Move, Setup, Strategy, simulate};
 ///
 /// let setup = Setup { timeline: true, ..Setup::new(2, Strategy::LockFree) };
 /// let report = simulate(&mut Strands::new(Balanced::new(5, 3)), &setup)?;
-/// let stolen = report.timeline.iter().flatten().filter(|happening| {
-///     matches!(happening, Happening::Moved { how: Move::Steal, .. })
+/// let stolen = report.timeline.iter().flatten().filter(|event| {
+///     matches!(event, TimelineEvent::Moved { how: Move::Steal, .. })
 /// });
 /// assert_eq!(stolen.count() as u64, report.tally.stolen);
 /// # Ok::<(), locksley_sim::SimError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
-pub enum Happening {
+pub enum TimelineEvent {
     /// A processor executed nodes from one time to another.
     Busy {
         /// The processor.
@@ -125,7 +125,7 @@ pub(crate) struct Sampler {
 struct Timeline {
     /// For each busy processor, start of its current interval.
     since: Vec<u64>,
-    happenings: Vec<Happening>,
+    events: Vec<TimelineEvent>,
 }
 
 impl Sampler {
@@ -141,7 +141,7 @@ impl Sampler {
             scratch: Vec::new(),
             timeline: setup.timeline.then(|| Timeline {
                 since: vec![NEVER; setup.processors],
-                happenings: Vec::new(),
+                events: Vec::new(),
             }),
         }
     }
@@ -191,7 +191,7 @@ impl Sampler {
         if let Some(timeline) = &mut self.timeline {
             let from = std::mem::replace(&mut timeline.since[p], NEVER);
             if from != NEVER {
-                timeline.happenings.push(Happening::Busy {
+                timeline.events.push(TimelineEvent::Busy {
                     processor: p as u32,
                     from,
                     to,
@@ -204,7 +204,7 @@ impl Sampler {
     #[inline]
     pub(crate) fn moved(&mut self, how: Move, from: usize, to: usize, left: u64, arrived: u64) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.happenings.push(Happening::Moved {
+            timeline.events.push(TimelineEvent::Moved {
                 how,
                 from: from as u32,
                 to: to as u32,
@@ -215,17 +215,17 @@ impl Sampler {
     }
 
     /// Returns the samples, and the timeline sorted by time.
-    pub(crate) fn into_parts(self) -> (Vec<Load>, Option<Vec<Happening>>) {
-        let happenings = self.timeline.map(|timeline| {
-            let mut happenings = timeline.happenings;
-            happenings.sort_by_key(|happening| match *happening {
-                Happening::Busy {
+    pub(crate) fn into_parts(self) -> (Vec<Load>, Option<Vec<TimelineEvent>>) {
+        let events = self.timeline.map(|timeline| {
+            let mut events = timeline.events;
+            events.sort_by_key(|event| match *event {
+                TimelineEvent::Busy {
                     processor, from, ..
                 } => (from, 0, processor),
-                Happening::Moved { left, to, .. } => (left, 1, to),
+                TimelineEvent::Moved { left, to, .. } => (left, 1, to),
             });
-            happenings
+            events
         });
-        (self.loads, happenings)
+        (self.loads, events)
     }
 }

@@ -12,7 +12,7 @@
 
 use std::cell::Cell;
 
-use locksley_policy::{Donor, Memory, Opportunity, Seeker, Target};
+use locksley_policy::{Actor, Donor, Memory, Opportunity, Target};
 
 use super::core::{Core, Scheduler};
 use super::sampler::Move;
@@ -23,7 +23,7 @@ pub(crate) struct Senders<N> {
     target: Target,
     /// User-defined donors, which replace `target`; empty if there are none.
     donors: Vec<Box<dyn Donor + Send>>,
-    piles: Vec<Vec<N>>,
+    queues: Vec<Vec<N>>,
     /// For each processor, nodes on their way to it, with the times of their arrival and their
     /// senders.
     coming: Vec<Vec<(u64, u32, N)>>,
@@ -38,14 +38,14 @@ impl<N: Copy> Senders<N> {
         Senders {
             target,
             donors: donors.unwrap_or_default(),
-            piles: (0..count).map(|_| Vec::new()).collect(),
+            queues: (0..count).map(|_| Vec::new()).collect(),
             coming: (0..count).map(|_| Vec::new()).collect(),
         }
     }
 
     /// Returns the number of nodes that wait at a processor or are on their way to it.
     fn waiting_or_coming(&self, p: usize) -> usize {
-        self.piles[p].len() + self.coming[p].len()
+        self.queues[p].len() + self.coming[p].len()
     }
 
     /// Chooses the processor that gets new work; `None` if the sender keeps it. Returns the cost of
@@ -66,7 +66,7 @@ impl<N: Copy> Senders<N> {
                 Some(donor) => {
                     let (me, memory) = (p, Memory::default());
                     let opportunity = Opportunity {
-                        donor: Seeker { me, memory },
+                        donor: Actor { me, memory },
                         asked: false,
                     };
                     let chosen = donor.choose(opportunity, &view, &mut draw);
@@ -102,7 +102,7 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
                 match target {
                     None => {
                         core.tally.refused += 1;
-                        self.piles[p].push(other);
+                        self.queues[p].push(other);
                     }
                     Some(q) => {
                         cost += core.costs.donation;
@@ -116,7 +116,7 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
                 let then = core.after(p, now, cost);
                 core.execute(p, next, then);
             }
-            Enabled::Nothing | Enabled::End => match self.piles[p].pop() {
+            Enabled::Nothing | Enabled::End => match self.queues[p].pop() {
                 Some(next) => core.execute(p, next, now),
                 None => core.rest(p, now),
             },
@@ -134,13 +134,13 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
         };
         core.tally.donated += 1;
         if core.busy.contains(p) {
-            self.piles[p].push(node)
+            self.queues[p].push(node)
         } else {
             core.execute(p, node, now)
         }
     }
 
     fn waiting(&self, p: usize) -> usize {
-        self.piles[p].len()
+        self.queues[p].len()
     }
 }

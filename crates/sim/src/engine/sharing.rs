@@ -24,21 +24,21 @@
 //! A donor reads the state of a donee without delay, whatever the distance; the offer takes the
 //! latency to arrive.
 
-mod own;
 mod private;
 mod receive;
+mod user_policies;
 
 use std::collections::VecDeque;
 
-use locksley_policy::{Heuristic, Memory, Offer, Outcome, Seeker, Sharing, Source, other};
+use locksley_policy::{Actor, Heuristic, Memory, Offer, Outcome, Sharing, Source, other};
 
 use super::core::{Core, Scheduler};
 use super::dealing::home;
 use super::mail::{Mail, Pointer};
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
-use own::Own;
 use private::Privacy;
+use user_policies::UserPolicies;
 
 /// A node that a processor has stored.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,8 @@ enum State {
 
 struct Processor {
     state: State,
-    spreading: bool,
+    /// Set if the processor is to offer nodes.
+    flag: bool,
     memory: Memory,
     /// The oldest entry first.
     deque: VecDeque<u32>,
@@ -79,22 +80,22 @@ pub(crate) struct Sharers<N> {
     processors: Vec<Processor>,
     entries: Vec<Entry<N>>,
     free: Vec<u32>,
-    own: Own,
+    user: UserPolicies,
     /// Public part of each deque; empty if all pointers are public.
     privacy: Vec<Privacy>,
 }
 
 /// Result of an attempt to steal.
-pub(super) enum Stolen<N> {
+pub(super) enum SharingAttempt<N> {
     Node(N, usize),
     Nothing(Outcome),
 }
 
-impl<N> Stolen<N> {
+impl<N> SharingAttempt<N> {
     pub(super) fn outcome(&self) -> Outcome {
         match self {
-            Stolen::Node(..) => Outcome::Success,
-            Stolen::Nothing(outcome) => *outcome,
+            SharingAttempt::Node(..) => Outcome::Success,
+            SharingAttempt::Nothing(outcome) => *outcome,
         }
     }
 }
@@ -104,7 +105,7 @@ impl<N: Copy> Sharers<N> {
     pub(crate) fn new(policy: Sharing, count: usize, mailbox: u32) -> Sharers<N> {
         let processor = |_| Processor {
             state: State::Idle,
-            spreading: policy.heuristic.initial,
+            flag: policy.heuristic.initial,
             memory: Memory::default(),
             deque: VecDeque::new(),
             victim: None,
@@ -117,7 +118,7 @@ impl<N: Copy> Sharers<N> {
             processors: (0..count).map(processor).collect(),
             entries: Vec::new(),
             free: Vec::new(),
-            own: Own::default(),
+            user: UserPolicies::default(),
             privacy: Vec::new(),
         }
     }
@@ -140,7 +141,7 @@ impl<N: Copy> Sharers<N> {
 
     /// Frees the slot that a pointer from a deque refers to. Returns the node, or `None` if a donee
     /// owns it, and the cost in ticks: a compare-and-swap if the entry was shared.
-    fn redeem<C>(&mut self, core: &mut Core<C>, place: u32) -> (Option<N>, u32)
+    fn free_entry<C>(&mut self, core: &mut Core<C>, place: u32) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
     {
@@ -160,17 +161,17 @@ impl<N: Copy> Sharers<N> {
     }
 
     /// Offers an entry, if the flag of the processor is set. Returns the cost in ticks.
-    fn spread<C>(&mut self, core: &mut Core<C>, p: usize, entry: u32, now: u64) -> u32
+    fn offer<C>(&mut self, core: &mut Core<C>, p: usize, entry: u32, now: u64) -> u32
     where
         C: Computation<Node = N>,
     {
-        if self.own.gives() {
-            return self.spread_own(core, p, entry, now);
+        if self.user.has_donors() {
+            return self.offer_by_user(core, p, entry, now);
         }
-        if !self.processors[p].spreading {
+        if !self.processors[p].flag {
             return 0;
         }
-        let seeker = Seeker {
+        let actor = Actor {
             me: p,
             memory: self.processors[p].memory,
         };
@@ -180,20 +181,15 @@ impl<N: Copy> Sharers<N> {
                 probes.set(probes.get() + 1);
                 self.processors[q].deque.len()
             });
-            self.policy.offer(seeker, &view, &mut core.draw(p, now))
+            self.policy.offer(actor, &view, &mut core.draw(p, now))
         };
         core.tally.probes += probes.get();
         let mut cost = core.costs.probe.saturating_mul(probes.get() as u32);
         let mut offered = false;
         if let Some(donee) = offer.target() {
-            cost += core.costs.donation;
-            offered = self.offer(core, p, donee, entry, now);
-            if offered {
-                cost += self.fence_offer(core);
-                core.tally.offered += 1
-            } else {
-                core.tally.refused += 1
-            }
+            let extra;
+            (offered, extra) = self.offer_to(core, p, donee, entry, now);
+            cost += extra;
         } else if offer == Offer::NoTarget {
             core.tally.refused += 1;
         } else {
@@ -201,25 +197,37 @@ impl<N: Copy> Sharers<N> {
         }
         let update = self.policy.heuristic.after(offer.outcome(offered));
         let processor = &mut self.processors[p];
-        processor.spreading = update.of(processor.spreading);
+        processor.flag = update.of(processor.flag);
         cost
     }
 
-    /// Offers an entry to a processor. Returns `false` if that is busy or has an offer already.
-    fn offer<C>(&mut self, core: &Core<C>, donor: usize, donee: usize, place: u32, now: u64) -> bool
+    /// Offers an entry to a processor. Returns `false` if that is busy or has an offer already, and
+    /// the cost in ticks.
+    fn offer_to<C>(
+        &mut self,
+        core: &mut Core<C>,
+        donor: usize,
+        donee: usize,
+        place: u32,
+        now: u64,
+    ) -> (bool, u32)
     where
         C: Computation<Node = N>,
     {
+        let cost = core.costs.donation;
         if self.processors[donee].state != State::Idle {
-            return false;
+            core.tally.refused += 1;
+            return (false, cost);
         }
-        self.processors[donee].state = State::Offered(self.point(core, donor, donee, place, now));
-        true
+        self.processors[donee].state =
+            State::Offered(self.share_entry(core, donor, donee, place, now));
+        core.tally.offered += 1;
+        (true, cost + self.fence_offer(core))
     }
 
     /// Marks an entry as shared and creates a pointer to it, which another processor can use after
     /// the latency.
-    fn point<C>(
+    fn share_entry<C>(
         &mut self,
         core: &Core<C>,
         donor: usize,
@@ -261,7 +269,7 @@ impl<N: Copy> Sharers<N> {
             core.tally.refused += 1;
             return Some(core.costs.probe);
         }
-        let letter = self.point(core, p, to, place, now);
+        let letter = self.share_entry(core, p, to, place, now);
         self.mail.leave(to, letter);
         core.tally.mailed += 1;
         Some(core.costs.donation)
@@ -276,7 +284,7 @@ impl<N: Copy> Sharers<N> {
         let entry = self.store(node);
         let cost = match self.mail(core, p, entry, now) {
             Some(cost) => cost,
-            None => self.spread(core, p, entry, now),
+            None => self.offer(core, p, entry, now),
         };
         self.processors[p].deque.push_back(entry);
         cost
@@ -302,7 +310,7 @@ impl<N: Copy> Sharers<N> {
                 core.tally.cas += 1;
                 cost += core.costs.cas;
             }
-            let (node, more) = self.redeem(core, place);
+            let (node, more) = self.free_entry(core, place);
             cost += more;
             if let Some(node) = node {
                 Self::note(core, p, node);
@@ -346,43 +354,51 @@ impl<N: Copy> Sharers<N> {
 
     /// Makes an attempt to steal. Returns its result, and the cost in ticks beyond that of the
     /// iteration.
-    pub(super) fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Stolen<N>, u32)
+    pub(super) fn attempt<C>(
+        &mut self,
+        core: &mut Core<C>,
+        p: usize,
+        now: u64,
+    ) -> (SharingAttempt<N>, u32)
     where
         C: Computation<Node = N>,
     {
         let Some(victim) = self.processors[p].victim.map(|victim| victim as usize) else {
             core.tally.skipped += 1;
-            return (Stolen::Nothing(Outcome::Skipped), 0);
+            return (SharingAttempt::Nothing(Outcome::Skipped), 0);
         };
         core.tally.fences += 1;
         let cost = core.costs.fence;
         if now < self.processors[victim].contended {
             core.tally.aborted += 1;
             core.tally.cas += 1;
-            return (Stolen::Nothing(Outcome::Abort), cost + core.costs.cas);
+            return (
+                SharingAttempt::Nothing(Outcome::Abort),
+                cost + core.costs.cas,
+            );
         }
         let oldest = self.gives_oldest(victim);
         let oldest = oldest.then(|| self.processors[victim].deque.pop_front());
         let Some(place) = oldest.flatten() else {
             core.tally.empty += 1;
-            return (Stolen::Nothing(Outcome::Empty), cost);
+            return (SharingAttempt::Nothing(Outcome::Empty), cost);
         };
         core.tally.cas += 1;
         self.processors[victim].contended = now + u64::from(core.costs.cas.max(1));
-        let (node, more) = self.redeem(core, place);
+        let (node, more) = self.free_entry(core, place);
         let cost = cost + core.costs.cas + more;
         match node {
             Some(node) => {
                 core.tally.stolen += 1;
                 core.tally.items_stolen += 1;
-                self.processors[victim].memory.robbed_by(p);
+                self.processors[victim].memory.stolen_by(p);
                 Self::note(core, p, node);
-                (Stolen::Node(node, victim), cost)
+                (SharingAttempt::Node(node, victim), cost)
             }
             None => {
                 core.tally.ghosts += 1;
                 // For the heuristic, a ghost counts as stolen (Algorithm 7, line 91).
-                (Stolen::Nothing(Outcome::Success), cost)
+                (SharingAttempt::Nothing(Outcome::Success), cost)
             }
         }
     }
@@ -397,8 +413,8 @@ impl<N: Copy> Sharers<N> {
             return;
         }
         if let Some(q) = other(p, core.count(), &mut draw) {
-            let flag = &mut self.processors[q].spreading;
-            *flag = self.own.gives() || self.policy.heuristic.by_thief(outcome).of(*flag);
+            let flag = &mut self.processors[q].flag;
+            *flag = self.user.has_donors() || self.policy.heuristic.by_thief(outcome).of(*flag);
         }
     }
 
@@ -427,12 +443,19 @@ impl<N: Copy> Sharers<N> {
         self.processors[p].deque.len()
     }
 
+    /// See [`Scheduler::can_progress`]: pointers that thieves can take from `p`; and if it is not
+    /// gone, offers and letters that it can accept.
+    pub(super) fn can_be_used(&self, p: usize, is_gone: bool) -> bool {
+        let accepts = matches!(self.processors[p].state, State::Offered(_)) || self.mail.waits(p);
+        self.has_public(p) || !is_gone && accepts
+    }
+
     /// Sets the heuristic of all processors.
     pub(super) fn set_heuristic(&mut self, heuristic: Heuristic) {
         if self.policy.heuristic != heuristic {
             self.policy.heuristic = heuristic;
             for processor in &mut self.processors {
-                processor.spreading = heuristic.initial;
+                processor.flag = heuristic.initial;
             }
         }
     }
@@ -475,7 +498,7 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
             if let Some(victim) = self.victim(p) {
                 back = core.at(victim, p, back);
             }
-            if let Stolen::Node(node, victim) = stolen {
+            if let SharingAttempt::Node(node, victim) = stolen {
                 self.works(p);
                 core.sampler.moved(Move::Steal, victim, p, now, back);
                 return core.execute(p, node, back);
@@ -488,5 +511,9 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
 
     fn waiting(&self, p: usize) -> usize {
         self.len(p)
+    }
+
+    fn can_progress(&self, p: usize, is_gone: bool) -> bool {
+        self.can_be_used(p, is_gone)
     }
 }

@@ -112,6 +112,12 @@ impl Speed {
         base.saturating_add(now)
     }
 
+    /// Returns `true` if the processor is taken away for good at some time.
+    fn can_end(&self) -> bool {
+        let last = self.changes.last().map_or(0, |&(from, _)| from);
+        self.after(last, 1) == NEVER
+    }
+
     /// Returns the end of a piece of constant speed.
     fn end(&self, piece: usize) -> u64 {
         let last = if self.period > 0 { self.period } else { NEVER };
@@ -179,6 +185,16 @@ impl Speeds {
             0 => None,
             len => self.0.get(processor % len),
         }
+    }
+
+    /// Returns `true` if some processors may be taken away for good.
+    pub(crate) fn can_end(&self) -> bool {
+        self.0.iter().any(Speed::can_end)
+    }
+
+    /// Returns `true` if a processor makes no progress from a time on.
+    pub(crate) fn is_gone(&self, processor: usize, from: u64) -> bool {
+        self.after(processor, from, 1) == NEVER
     }
 
     /// Returns the time at which an operation of a processor ends. See [`Speed::after`].
@@ -252,5 +268,22 @@ mod tests {
         assert_eq!(speed.next_change(0), Some(70));
         assert_eq!(speed.next_change(70), Some(100));
         assert_eq!(Speed::constant(5).next_change(9), None);
+    }
+
+    #[test]
+    fn only_a_processor_without_a_last_piece_of_work_is_gone() {
+        let gone = Speed::changing(&[(50, 0)]);
+        let speeds = Speeds::of(vec![gone.clone(), Speed::constant(1)]);
+        assert!(!speeds.is_gone(0, 49) && speeds.is_gone(0, 50) && !speeds.is_gone(1, 50));
+        for (speed, can_end) in [
+            (gone, true),
+            (Speed::constant(0), true),
+            (Speed::repeating(10, &[(0, 0)]), true),
+            (Speed::changing(&[(50, 0), (90, 1)]), false),
+            (Speed::repeating(10, &[(0, 0), (9, 1)]), false),
+            (Speed::repeating(10, &[(0, 1), (9, 0)]), false),
+        ] {
+            assert_eq!(speed.can_end(), can_end, "{speed:?}");
+        }
     }
 }

@@ -20,11 +20,12 @@
 //! then attempts, in cyclic order of the thieves' numbers from a position that is drawn for each
 //! tick, so that no thief is always first.
 
-use locksley_policy::{Balancer, Memory, Mixed, Nest, Outcome, Seeker, Victims};
+use locksley_policy::{Actor, Balancer, Memory, Mixed, NestedGroups, Outcome, Victims};
 
 use super::bits::Bits;
-use super::pile::{Pile, Stolen};
+use super::queue::{LocalQueue, Stolen};
 use super::sampler::{Move, Sampler};
+use super::stuck::StuckCheck;
 use super::topology::Seen;
 use super::wheel::{NEVER, Wheel};
 use super::{Costs, Finish, Setup, Tally};
@@ -57,7 +58,7 @@ struct Processor<N, P> {
     due: u64,
     /// Time until which attempts of thieves fail because another thief has just stolen from it.
     contended: u64,
-    pile: P,
+    queue: P,
 }
 
 /// State of a processor after it has been advanced.
@@ -77,28 +78,29 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     costs: Costs,
     speeds: &'a Speeds,
     topology: Option<&'a Topology>,
-    nest: Nest,
+    nest: NestedGroups,
     victims: Victims,
     /// User-defined balancers, which replace `victims`; empty if there are none.
-    own: Vec<Mixed<Box<dyn Balancer + Send>>>,
+    user_balancers: Vec<Mixed<Box<dyn Balancer + Send>>>,
     seed: u64,
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
     /// Processors whose queue may not be empty. Thieves need not look at the others. A processor
     /// whose queue a thief has just emptied stays in the set until the tick is over: other thieves
     /// that try it are aborted.
-    rich: Bits,
-    emptied: Vec<u32>,
+    nonempty: Bits,
+    just_emptied: Vec<u32>,
     /// For each thief, the victim of its current attempt.
     trying: Vec<u32>,
     /// Memory of each thief, if its policy uses it.
     memories: Vec<Memory>,
     wheel: Wheel,
+    stuck_check: StuckCheck,
     tally: Tally,
     sampler: Sampler,
 }
 
-impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
+impl<'a, C: Computation, P: LocalQueue<C::Node>> Stealing<'a, C, P> {
     pub(crate) fn new(
         computation: &'a mut C,
         setup: &'a Setup,
@@ -112,14 +114,14 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             clock: NEVER,
             due: NEVER,
             contended: 0,
-            pile: P::default(),
+            queue: P::default(),
         };
-        let own = setup.balancer.as_ref();
-        let own = own.map_or(Vec::new(), |own| own.make(count));
+        let user = setup.balancer.as_ref();
+        let user_balancers = user.map_or(Vec::new(), |user| user.make(count));
         let remembers = matches!(victims, Victims::StealBack { .. } | Victims::Sticky { .. });
-        let remembers = remembers || !own.is_empty();
+        let remembers = remembers || !user_balancers.is_empty();
         // User-defined balancers may look at the loads.
-        let lazy = C::NESTED && !victims.looks_at_loads() && own.is_empty();
+        let lazy = C::NESTED && !victims.looks_at_loads() && user_balancers.is_empty();
         Stealing {
             computation,
             pacing: if lazy { pacing } else { Pacing::Eager },
@@ -128,21 +130,22 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             topology: (!setup.topology.is_instant()).then_some(&setup.topology),
             nest: setup.topology.nest(),
             victims,
-            own,
+            user_balancers,
             seed: setup.seed,
             processors: (0..count).map(|_| processor()).collect(),
             busy: Bits::new(count),
-            rich: Bits::new(count),
-            emptied: Vec::new(),
+            nonempty: Bits::new(count),
+            just_emptied: Vec::new(),
             trying: vec![NONE; count],
             memories: vec![Memory::default(); if remembers { count } else { 0 }],
             wheel: Wheel::new(),
+            stuck_check: StuckCheck::new(&setup.speeds, count),
             tally: Tally::default(),
             sampler: Sampler::new(setup),
         }
     }
 
-    /// Runs until the sink is executed. Returns `None` if no events are left before that.
+    /// Runs until the sink is executed. Returns `None` if that cannot happen.
     pub(crate) fn run(mut self) -> Option<Finish> {
         let root = self.processors[0].node;
         self.assign(0, root, 0);
@@ -156,37 +159,50 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             }
             let thieves = keys.partition_point(|&key| key < THIEF);
             for &key in &keys[..thieves] {
-                if let Some(makespan) = self.look_at(key as usize, now) {
+                if let Some(makespan) = self.advance(key as usize, now) {
                     return Some(Finish::new(makespan, self.tally, self.sampler));
                 }
             }
             let thieves = &keys[thieves..];
-            let first = super::first(self.seed, now, thieves.len());
+            let first = super::first_to_act(self.seed, now, thieves.len());
             for &key in thieves[first..].iter().chain(&thieves[..first]) {
                 self.attempt((key & !THIEF) as usize, now);
             }
-            self.forget_emptied();
+            self.forget_just_emptied();
+            if self.stuck_check.is_due(thieves.len()) && self.is_stuck(now) {
+                break;
+            }
         }
         None
+    }
+
+    /// Returns `true` if no node will be executed any more.
+    fn is_stuck(&mut self, now: u64) -> bool {
+        let count = self.processors.len();
+        if (0..count).any(|p| self.busy.contains(p) && !self.speeds.is_gone(p, now)) {
+            return false;
+        }
+        self.catch_up(now);
+        !self.processors.iter().any(|one| one.queue.can_be_stolen())
     }
 
     /// Advances a busy processor whose event is due. Returns the makespan if it has executed the
     /// sink.
     #[inline]
-    fn look_at(&mut self, p: usize, now: u64) -> Option<u64> {
+    fn advance(&mut self, p: usize, now: u64) -> Option<u64> {
         if self.processors[p].due != now {
             return None;
         }
         match self.run_until(p, now) {
             Run::On => {
-                self.look_again(p);
+                self.schedule(p);
                 None
             }
             Run::Idle(from) => {
                 self.processors[p].due = NEVER;
                 self.processors[p].clock = NEVER;
                 self.busy.remove(p);
-                self.rich.remove(p);
+                self.nonempty.remove(p);
                 self.sampler.idle(p, from);
                 self.seek(p, from);
                 None
@@ -203,7 +219,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     fn run_until(&mut self, p: usize, until: u64) -> Run {
         let count = self.processors.len();
         let Processor {
-            node, clock, pile, ..
+            node, clock, queue, ..
         } = &mut self.processors[p];
         let (costs, tally) = (&self.costs, &mut self.tally);
         let (mut at, mut now, mut executed) = (*node, *clock, 0);
@@ -216,11 +232,11 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             match self.computation.execute(at) {
                 Enabled::One(next) => at = next,
                 Enabled::Two(next, other) => {
-                    pile.push(other);
+                    queue.push(other);
                     at = next;
                 }
                 Enabled::Nothing => {
-                    let (next, more) = pile.pop(costs, tally);
+                    let (next, more) = queue.pop(costs, tally);
                     let Some(next) = next else {
                         break Run::Idle(self.speeds.after(p, now, u64::from(more)));
                     };
@@ -229,7 +245,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 }
                 Enabled::End => break Run::End(now),
             }
-            cost += pile.before(costs, tally);
+            cost += queue.before(costs, tally);
             cost += costs.of_node(self.computation, at, p, count);
             now = self.speeds.after(p, now, u64::from(cost));
         };
@@ -239,16 +255,16 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     }
 
     /// Returns the time at which a busy processor must be advanced next if no thief steals from it.
-    fn next_look(&self, p: usize) -> u64 {
+    fn next_event(&self, p: usize) -> u64 {
         let Processor {
-            node, clock, pile, ..
+            node, clock, queue, ..
         } = &self.processors[p];
         if self.pacing == Pacing::Eager {
             return *clock;
         }
         // This processor forked the nodes in its queue, so it executes their joins too, where they
         // are paired.
-        let waiting = pile
+        let waiting = queue
             .nodes()
             .iter()
             .map(|&node| self.computation.at_least(node) + u64::from(C::PAIRED));
@@ -259,20 +275,20 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     /// Schedules the next event of a busy processor.
     #[inline]
-    fn look_again(&mut self, p: usize) {
-        let due = self.next_look(p);
+    fn schedule(&mut self, p: usize) {
+        let due = self.next_event(p);
         self.processors[p].due = due;
         self.wheel.push(due, p as u32);
-        self.rich.set(p, self.may_be_rich(p));
+        self.nonempty.set(p, self.may_be_nonempty(p));
     }
 
     /// Returns `true` if a busy processor may have nodes to steal before its next event.
     #[inline]
-    fn may_be_rich(&self, p: usize) -> bool {
+    fn may_be_nonempty(&self, p: usize) -> bool {
         let Processor {
-            clock, due, pile, ..
+            clock, due, queue, ..
         } = &self.processors[p];
-        due > clock || !pile.nodes().is_empty()
+        due > clock || !queue.nodes().is_empty()
     }
 
     /// Assigns a node to an idle processor, which executes it from a time on.
@@ -285,7 +301,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         processor.clock = clock;
         self.busy.insert(p);
         self.sampler.busy(p, from);
-        self.look_again(p);
+        self.schedule(p);
     }
 
     /// Starts an attempt of an idle processor. It takes effect at its end.
@@ -303,12 +319,12 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     #[inline]
     fn choose(&mut self, thief: usize, now: u64) -> Option<usize> {
         let mut draw = CounterRng::at(self.seed, thief, now);
-        let seeker = Seeker {
+        let actor = Actor {
             me: thief,
             memory: self.memories.get(thief).copied().unwrap_or_default(),
         };
         let look = |p: usize| {
-            let load = self.processors[p].pile.nodes().len();
+            let load = self.processors[p].queue.nodes().len();
             (load, !self.busy.contains(p))
         };
         let view = Seen {
@@ -316,9 +332,9 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             nest: &self.nest,
             look,
         };
-        match self.own.get_mut(thief) {
-            Some(own) => own.choose(seeker, &view, &mut draw),
-            None => self.victims.choose(seeker, &view, &mut draw),
+        match self.user_balancers.get_mut(thief) {
+            Some(balancer) => balancer.choose(actor, &view, &mut draw),
+            None => self.victims.choose(actor, &view, &mut draw),
         }
     }
 
@@ -332,34 +348,34 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             return self.seek(thief, now);
         }
         self.tally.fences += 1;
-        if !self.rich.contains(victim) {
+        if !self.nonempty.contains(victim) {
             self.tally.empty += 1;
             return self.failed(thief, victim, Outcome::Empty, now, 0);
         }
-        self.attempt_rich(thief, victim, now);
+        self.attempt_nonempty(thief, victim, now);
     }
 
-    fn attempt_rich(&mut self, thief: usize, victim: usize, now: u64) {
+    fn attempt_nonempty(&mut self, thief: usize, victim: usize, now: u64) {
         if self.processors[victim].clock <= now {
             self.run_until(victim, now);
         }
         let Processor {
-            contended, pile, ..
+            contended, queue, ..
         } = &self.processors[victim];
         let just_robbed = *contended == now + u64::from(self.costs.cas.max(1));
-        if just_robbed || now < *contended && !pile.nodes().is_empty() {
+        if just_robbed || now < *contended && !queue.nodes().is_empty() {
             self.tally.aborted += 1;
             self.tally.cas += 1;
             return self.failed(thief, victim, Outcome::Abort, now, self.costs.cas);
         }
-        match self.processors[victim].pile.steal() {
+        match self.processors[victim].queue.steal() {
             Stolen::Node(node) => self.succeeded(thief, victim, node, now),
             Stolen::Empty => {
                 self.tally.empty += 1;
                 self.failed(thief, victim, Outcome::Empty, now, 0);
             }
             Stolen::Private => {
-                self.tally.private += 1;
+                self.tally.found_private += 1;
                 self.failed(thief, victim, Outcome::Empty, now, 0);
             }
         }
@@ -371,13 +387,13 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.tally.cas += 1;
         self.processors[victim].contended = now + u64::from(self.costs.cas.max(1));
         if !self.memories.is_empty() {
-            self.memories[victim].robbed_by(thief);
+            self.memories[victim].stolen_by(thief);
             self.tried(thief, victim, Outcome::Success);
         }
-        if self.processors[victim].pile.nodes().is_empty() {
-            self.emptied.push(victim as u32);
+        if self.processors[victim].queue.nodes().is_empty() {
+            self.just_emptied.push(victim as u32);
         }
-        let due = self.next_look(victim);
+        let due = self.next_event(victim);
         if due < self.processors[victim].due {
             self.processors[victim].due = due;
             self.wheel.push(due, victim as u32);
@@ -391,8 +407,8 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     /// Tells the policy the outcome of an attempt.
     fn tried(&mut self, thief: usize, victim: usize, outcome: Outcome) {
         self.memories[thief].tried(victim, outcome);
-        if let Some(own) = self.own.get_mut(thief) {
-            own.tried(victim, outcome);
+        if let Some(balancer) = self.user_balancers.get_mut(thief) {
+            balancer.tried(victim, outcome);
         }
     }
 
@@ -416,26 +432,30 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         from.saturating_add(u64::from(latency))
     }
 
-    /// Removes processors that were emptied in this tick from `rich`, at the end of the tick.
-    fn forget_emptied(&mut self) {
-        while let Some(victim) = self.emptied.pop() {
+    /// Removes processors that were emptied in this tick from `nonempty`, at the end of the tick.
+    fn forget_just_emptied(&mut self) {
+        while let Some(victim) = self.just_emptied.pop() {
             let victim = victim as usize;
-            self.rich.set(victim, self.may_be_rich(victim));
+            self.nonempty.set(victim, self.may_be_nonempty(victim));
+        }
+    }
+
+    /// Lets all busy processors complete the nodes that end at `until` or before.
+    fn catch_up(&mut self, until: u64) {
+        for p in 0..self.processors.len() {
+            if self.busy.contains(p) && self.processors[p].clock <= until {
+                self.run_until(p, until);
+            }
         }
     }
 
     /// Samples the loads of all processors.
     fn sample(&mut self) {
-        let at = self.sampler.next_sample();
-        for p in 0..self.processors.len() {
-            if self.busy.contains(p) && self.processors[p].clock <= at {
-                self.run_until(p, at);
-            }
-        }
+        self.catch_up(self.sampler.next_sample());
         let load = |p: usize| {
             let busy = self.busy.contains(p);
             (
-                self.processors[p].pile.nodes().len() + usize::from(busy),
+                self.processors[p].queue.nodes().len() + usize::from(busy),
                 busy,
             )
         };

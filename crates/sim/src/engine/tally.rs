@@ -23,7 +23,7 @@ pub struct Tally {
     /// Attempts to steal that failed because another processor was stealing.
     pub aborted: u64,
     /// Attempts to steal that found only private work (semi-private and split deques).
-    pub private: u64,
+    pub found_private: u64,
     /// Opportunities to steal that were skipped (theta_r).
     pub skipped: u64,
     /// Attempts to steal that got a pointer to a node that a donee had already taken.
@@ -52,7 +52,7 @@ pub struct Tally {
     pub mailed: u64,
     /// Changes between stealing, stealing half and sharing (`auto`).
     #[serde(default)]
-    pub shifts: u64,
+    pub mode_changes: u64,
     /// Barriers of thieves that interrupt other processors (`asymmetric`, `split`).
     #[serde(default)]
     pub barriers: u64,
@@ -70,6 +70,6 @@ pub struct Tally {
 impl Tally {
     /// Returns the number of attempts to steal.
     pub fn attempts(&self) -> u64 {
-        self.stolen + self.empty + self.aborted + self.private + self.ghosts
+        self.stolen + self.empty + self.aborted + self.found_private + self.ghosts
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::dag::{Dag, Visitor};
+use crate::dag::Dag;
 
 mod policies;
 
@@ -54,10 +54,10 @@ const OTHERS: [&str; 2] = [
     "stencil:width=13,steps=9",
 ];
 
-/// Runs a computation, lazily or eagerly.
-struct Run<'a>(&'a Setup, Pacing);
+/// Simulates a computation, lazily or eagerly.
+struct Paced<'a>(&'a Setup, Pacing);
 
-impl Visitor for Run<'_> {
+impl Visitor for Paced<'_> {
     type Output = Report;
 
     fn visit<C: Computation>(self, mut computation: C) -> Report {
@@ -67,7 +67,7 @@ impl Visitor for Run<'_> {
 
 fn run(dag: &str, setup: &Setup, pacing: Pacing) -> Report {
     let dag: Dag = dag.parse().unwrap();
-    dag.build(Run(setup, pacing)).unwrap()
+    dag.build(Paced(setup, pacing)).unwrap()
 }
 
 /// Returns the machine of the thesis, one with costs and latencies, and one whose speeds change.
@@ -166,10 +166,10 @@ fn a_timeline_accounts_for_all_work_and_all_moves() {
         let report = run("fib:n=12", &setup, Pacing::Lazy);
         let mut busy = 0;
         let mut steals = 0;
-        for happening in report.timeline.iter().flatten() {
-            match happening {
-                Happening::Busy { from, to, .. } => busy += to - from,
-                Happening::Moved { how, .. } => steals += u64::from(*how == Move::Steal),
+        for event in report.timeline.iter().flatten() {
+            match event {
+                TimelineEvent::Busy { from, to, .. } => busy += to - from,
+                TimelineEvent::Moved { how, .. } => steals += u64::from(*how == Move::Steal),
             }
         }
         assert!(busy >= report.size.work, "{strategy}: {busy}");
@@ -221,8 +221,8 @@ fn messages_take_their_time() {
             .timeline
             .iter()
             .flatten()
-            .find_map(|happening| match happening {
-                Happening::Busy {
+            .find_map(|event| match event {
+                TimelineEvent::Busy {
                     processor: 1, from, ..
                 } => Some(*from),
                 _ => None,
@@ -257,9 +257,9 @@ fn near_ones_are_robbed_first_if_the_policy_says_so() {
             ..Setup::new(32, strategy.parse().unwrap())
         };
         let report = run("fib:n=18", &setup, Pacing::Lazy);
-        let across = report.timeline.iter().flatten().filter(|happening| {
-            matches!(happening, Happening::Moved { from, to, .. } if from / 8 != to / 8)
-        });
+        let across = report.timeline.iter().flatten().filter(
+            |event| matches!(event, TimelineEvent::Moved { from, to, .. } if from / 8 != to / 8),
+        );
         across.count() as f64 / report.tally.stolen as f64
     };
     assert!(steals_across("flexible:nearest,theta_r=0.9") < 0.5 * steals_across("lock-free"));
@@ -289,10 +289,10 @@ fn who_is_taken_away_is_robbed_meanwhile() {
         ..Setup::new(3, Strategy::LockFree)
     };
     let report = run("balanced:depth=9", &setup, Pacing::Lazy);
-    let robbed = report.timeline.iter().flatten().any(|happening| {
+    let robbed = report.timeline.iter().flatten().any(|event| {
         matches!(
-            happening,
-            Happening::Moved {
+            event,
+            TimelineEvent::Moved {
                 from: 0,
                 left: 100..10_100,
                 ..
@@ -301,6 +301,46 @@ fn who_is_taken_away_is_robbed_meanwhile() {
     });
     assert!(robbed);
     assert_eq!(report.tally.executed, report.size.work);
+}
+
+/// Runs a small computation on five processors, one of which is taken away for good at a time.
+fn run_without(processor: usize, away: u64, strategy: &str) -> Result<Report, SimError> {
+    let [_, costly, _] = machines(5, strategy);
+    let mut speeds = vec![Speed::constant(NOMINAL); 5];
+    speeds[processor] = Speed::changing(&[(away, 0)]);
+    let setup = Setup {
+        speeds: Speeds::of(speeds),
+        mailbox: 4,
+        ..costly
+    };
+    let [lazy, eager] = [Pacing::Lazy, Pacing::Eager].map(|pacing| {
+        let mut phased = crate::dag::Strands::new(crate::dag::Phased::new(2, 9, 3, 9, 1));
+        simulate_with(&mut phased, &setup, pacing)
+    });
+    assert_eq!(lazy, eager, "{strategy}");
+    lazy
+}
+
+/// Tests that a run ends if a processor that holds nodes is taken away for good while the others go
+/// on stealing, and that one without nodes is not missed.
+#[test]
+fn a_computation_whose_nodes_are_lost_is_stuck() {
+    let others = ["private-sharing:greedy", "asymmetric", "split"];
+    for strategy in STRATEGIES.into_iter().chain(others) {
+        if strategy.starts_with("synchronous") {
+            continue;
+        }
+        let ends = (1..150).map(|away| run_without(0, away, strategy));
+        let stuck = ends.filter(|end| *end == Err(SimError::Stuck)).count();
+        assert!(stuck > 20, "{strategy}: {stuck}");
+        // These may send work to a processor, or assign it, before they can know that it is gone.
+        let sends = ["dealing", "sending", "greedy"];
+        if !sends.iter().any(|name| strategy.starts_with(name)) {
+            let report = run_without(4, 0, strategy);
+            let report = report.unwrap_or_else(|error| panic!("{strategy}: {error}"));
+            assert_eq!(report.tally.executed, report.size.work, "{strategy}");
+        }
+    }
 }
 
 #[test]

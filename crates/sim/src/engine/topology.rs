@@ -1,6 +1,6 @@
 //! Distances between processors, and latencies of messages.
 
-use locksley_policy::{Nest, Source, View};
+use locksley_policy::{NestedGroups, Source, View};
 use serde::{Deserialize, Serialize};
 
 /// Nested groups of processors of equal sizes. The latency of a message depends on the smallest
@@ -32,12 +32,13 @@ impl Topology {
 
     /// Creates nested groups. Each entry has the size of a group and the latency between two
     /// processors for which it is the smallest common group; the smallest group comes first. Sizes
-    /// that are not a multiple of the one before are ignored, as are groups beyond [`Nest::MOST`].
+    /// that are not a multiple of the one before are ignored, as are groups beyond
+    /// [`NestedGroups::MOST`].
     pub fn nested(groups: &[(u32, u32)], beyond: u32) -> Topology {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         for &(size, latency) in groups {
             let last = kept.last().map_or(1, |&(size, _)| size);
-            if size > last && size.is_multiple_of(last) && kept.len() < Nest::MOST {
+            if size > last && size.is_multiple_of(last) && kept.len() < NestedGroups::MOST {
                 kept.push((size, latency));
             }
         }
@@ -68,9 +69,9 @@ impl Topology {
     }
 
     /// Returns the groups for policies.
-    pub(crate) fn nest(&self) -> Nest {
+    pub(crate) fn nest(&self) -> NestedGroups {
         let sizes: Vec<u32> = self.groups.iter().map(|&(size, _)| size).collect();
-        Nest::new(&sizes)
+        NestedGroups::new(&sizes)
     }
 
     /// Returns `true` if all latencies are 0.
@@ -82,7 +83,7 @@ impl Topology {
 /// View of the simulated processors for policies.
 pub(crate) struct Seen<'a, L> {
     pub(crate) count: usize,
-    pub(crate) nest: &'a Nest,
+    pub(crate) nest: &'a NestedGroups,
     /// Returns the load of a processor, and whether it is idle.
     pub(crate) look: L,
 }

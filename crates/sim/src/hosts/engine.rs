@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use locksley_policy::rank::{Counts, Message, Next, Rank, Store};
-use locksley_policy::{Nest, Random, Source, View};
+use locksley_policy::{NestedGroups, Random, Source, View};
 
 use super::event_queue::EventQueue;
 use super::host::{Host, Task};
 use super::tree::Subtree;
-use super::{Cluster, HostsError, Lost, Outcome};
+use super::{Cluster, ClusterReport, HostsError, Lost};
 
 /// Size of a node in a message: 20 bytes of state, its depth, and its share of the encoding of its
 /// task.
@@ -21,7 +21,7 @@ const HEAD_BYTES: u64 = 64;
 /// View of a rank on the others: which of them are in its rack.
 struct Racks {
     hosts: usize,
-    nest: Nest,
+    nest: NestedGroups,
 }
 
 impl View for Racks {
@@ -48,7 +48,7 @@ enum Kind {
     /// A message arrives.
     Arrival(Box<Letter>),
     /// The process reads a message, or checks its tasks.
-    Talk,
+    Step,
     /// The rank has asked to be woken.
     Wake,
 }
@@ -88,8 +88,8 @@ struct Process {
     inbox: VecDeque<Letter>,
     /// Time until which it handles messages.
     occupied: u64,
-    /// Set if a `Talk` event is planned.
-    talks: bool,
+    /// Set if a `Step` event is planned.
+    step_planned: bool,
     /// Time at which the rank has asked to be woken.
     wake: u64,
     left: bool,
@@ -97,14 +97,14 @@ struct Process {
 
 struct Engine<'a> {
     cluster: &'a Cluster,
-    racks: Nest,
+    racks: NestedGroups,
     processes: Vec<Process>,
     /// Events of processes.
     events: BinaryHeap<Event>,
     /// Next events of the workers of each host.
     queue: EventQueue,
     planned: u64,
-    here: usize,
+    active_hosts: usize,
     messages: u64,
     bytes: u64,
     /// Buffer for outgoing messages, kept to reuse its allocation.
@@ -128,17 +128,17 @@ struct Engine<'a> {
 /// assert!(quiet.counts.lifeline_gifts > 0 && random.counts.lifeline_gifts == 0);
 /// # Ok::<(), locksley_sim::hosts::HostsError>(())
 /// ```
-pub fn simulate(cluster: &Cluster) -> Result<Outcome, HostsError> {
+pub fn simulate(cluster: &Cluster) -> Result<ClusterReport, HostsError> {
     cluster.check()?;
     let mut engine = Engine::new(cluster);
     let mut now = 0;
-    while engine.here > 0 {
+    while engine.active_hosts > 0 {
         let (due, host) = engine.queue.first();
         let is_event = engine.events.peek().is_some_and(|event| event.time <= due);
         match is_event.then(|| engine.events.pop()).flatten() {
             Some(event) => {
                 now = event.time;
-                engine.happen(now, event)?;
+                engine.perform(now, event)?;
             }
             None => {
                 now = due;
@@ -146,7 +146,7 @@ pub fn simulate(cluster: &Cluster) -> Result<Outcome, HostsError> {
             }
         }
     }
-    Ok(engine.outcome(now))
+    Ok(engine.report(now))
 }
 
 impl<'a> Engine<'a> {
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
             rank: Rank::new(me, cluster.protocol, Racks { hosts, nest }, 0, seed),
             inbox: VecDeque::new(),
             occupied: 0,
-            talks: false,
+            step_planned: false,
             wake: 0,
             left: false,
         };
@@ -169,7 +169,7 @@ impl<'a> Engine<'a> {
             events: BinaryHeap::new(),
             queue: EventQueue::new(hosts),
             planned: 0,
-            here: hosts,
+            active_hosts: hosts,
             messages: 0,
             bytes: 0,
             out: Vec::new(),
@@ -179,7 +179,7 @@ impl<'a> Engine<'a> {
             .submit(vec![Subtree::whole(cluster.nodes)]);
         for me in 0..hosts {
             engine.dispatch(me, 0);
-            engine.notice(me, 0);
+            engine.plan_step(me, 0);
         }
         engine
     }
@@ -194,20 +194,20 @@ impl<'a> Engine<'a> {
         });
     }
 
-    fn happen(&mut self, now: u64, event: Event) -> Result<(), HostsError> {
+    fn perform(&mut self, now: u64, event: Event) -> Result<(), HostsError> {
         let me = event.host as usize;
         let process = &mut self.processes[me];
         match event.kind {
             Kind::Arrival(letter) => {
                 process.inbox.push_back(*letter);
-                self.notice(me, now);
+                self.plan_step(me, now);
             }
-            Kind::Talk => {
-                process.talks = false;
-                self.talk(me, now)?;
+            Kind::Step => {
+                process.step_planned = false;
+                self.step(me, now)?;
             }
             // Events of other times are void: the rank has asked for another time since.
-            Kind::Wake if process.wake == now => self.notice(me, now),
+            Kind::Wake if process.wake == now => self.plan_step(me, now),
             Kind::Wake => {}
         }
         Ok(())
@@ -215,10 +215,10 @@ impl<'a> Engine<'a> {
 
     /// Performs the next event of a host's workers.
     fn work(&mut self, me: usize, now: u64) {
-        self.processes[me].host.happen(now);
+        self.processes[me].host.perform_due(now);
         self.queue
             .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
-        self.look(me, now);
+        self.plan_step_if_needed(me, now);
     }
 
     /// Lets idle workers take tasks.
@@ -228,37 +228,37 @@ impl<'a> Engine<'a> {
             .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
     }
 
-    /// Plans a `Talk` event if the state of the workers is of interest to the rank.
-    fn look(&mut self, me: usize, now: u64) {
+    /// Plans a `Step` event if the state of the workers is of interest to the rank.
+    fn plan_step_if_needed(&mut self, me: usize, now: u64) {
         let Process { host, rank, .. } = &self.processes[me];
         let gives = rank.gives_surplus() && self.cluster.protocol.share(host.surplus(), 1) > 0;
         if gives || host.is_hungry() {
-            self.notice(me, now);
+            self.plan_step(me, now);
         }
     }
 
-    /// Plans a `Talk` event as soon as the process is not occupied, unless one is planned.
-    fn notice(&mut self, me: usize, now: u64) {
+    /// Plans a `Step` event as soon as the process is not occupied, unless one is planned.
+    fn plan_step(&mut self, me: usize, now: u64) {
         let process = &mut self.processes[me];
-        if !process.talks && !process.left {
-            process.talks = true;
+        if !process.step_planned && !process.left {
+            process.step_planned = true;
             let time = process.occupied.max(now);
-            self.plan(time, me, Kind::Talk);
+            self.plan(time, me, Kind::Step);
         }
     }
 
     /// Reads one message, lets the rank act, and sends its messages.
-    fn talk(&mut self, me: usize, now: u64) -> Result<(), HostsError> {
-        let trouble = |trouble| HostsError::Trouble { host: me, trouble };
+    fn step(&mut self, me: usize, now: u64) -> Result<(), HostsError> {
+        let failed = |error| HostsError::Protocol { host: me, error };
         let process = &mut self.processes[me];
         let Process { host, rank, .. } = process;
         let mut time = now;
         if let Some((from, message)) = process.inbox.pop_front() {
             time += self.cluster.handling;
             rank.receive(now, from as usize, message, host, &mut self.out)
-                .map_err(trouble)?;
+                .map_err(failed)?;
         }
-        let next = rank.step(now, host, &mut self.out).map_err(trouble)?;
+        let next = rank.step(now, host, &mut self.out).map_err(failed)?;
         process.left = next == Next::Done;
         match next {
             Next::At(wake) if wake != process.wake => {
@@ -267,11 +267,11 @@ impl<'a> Engine<'a> {
             }
             _ => {}
         }
-        self.here -= usize::from(next == Next::Done);
+        self.active_hosts -= usize::from(next == Next::Done);
         self.dispatch(me, now);
         self.send(me, time);
         if !self.processes[me].inbox.is_empty() {
-            self.notice(me, now);
+            self.plan_step(me, now);
         }
         Ok(())
     }
@@ -298,20 +298,20 @@ impl<'a> Engine<'a> {
         self.processes[me].occupied = time;
     }
 
-    fn outcome(&self, makespan: u64) -> Outcome {
-        let shifts = || {
+    fn report(&self, makespan: u64) -> ClusterReport {
+        let times = || {
             self.processes
                 .iter()
-                .flat_map(|process| process.host.shifts())
+                .flat_map(|process| process.host.worker_times())
         };
-        let busy = shifts().map(|shift| shift.busy).sum();
-        let last = shifts().map(|shift| shift.last).max().unwrap_or(0);
+        let busy = times().map(|worker| worker.busy).sum();
+        let last = times().map(|worker| worker.last).max().unwrap_or(0);
         let (mut spreading, mut between, mut draining) = (0, 0, 0);
-        for shift in shifts() {
-            let first = shift.first.unwrap_or(last);
-            let end = shift.last.max(first);
+        for worker in times() {
+            let first = worker.first.unwrap_or(last);
+            let end = worker.last.max(first);
             spreading += first;
-            between += end - first - shift.busy;
+            between += end - first - worker.busy;
             draining += last - end;
         }
         let mut counts = Counts::default();
@@ -320,7 +320,7 @@ impl<'a> Engine<'a> {
         }
         let cores = self.cluster.hosts * self.cluster.workers;
         let part = |time: u64| time as f64 / (makespan.max(1) as f64 * cores as f64);
-        Outcome {
+        ClusterReport {
             cores,
             busy,
             serial: self.cluster.serial(),

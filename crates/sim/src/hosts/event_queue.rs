@@ -83,14 +83,14 @@ mod tests {
     fn the_earliest_is_first_whatever_is_changed() {
         let mut random = Random::new(1, 0);
         for hosts in [1, 2, 3, 10, 33] {
-            let mut agenda = EventQueue::new(hosts);
+            let mut queue = EventQueue::new(hosts);
             let mut times = vec![u64::MAX; hosts];
             for _ in 0..2_000 {
                 let (host, time) = (random.below(hosts), random.below(50) as u64);
                 times[host] = time;
-                agenda.set(host, time);
+                queue.set(host, time);
                 let least = (0..hosts).map(|host| (times[host], host)).min();
-                assert_eq!(Some(agenda.first()), least);
+                assert_eq!(Some(queue.first()), least);
             }
         }
     }

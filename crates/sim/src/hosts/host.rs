@@ -31,7 +31,7 @@ struct Worker {
     /// If it runs a task, time at which it checks whether tasks are wanted, or ends the task.
     due: u64,
     /// Set if it checks then, clear if it ends the task.
-    looks: bool,
+    checks: bool,
     first: Option<u64>,
     last: u64,
     nodes: u64,
@@ -39,7 +39,7 @@ struct Worker {
 
 /// Start of a worker's first task, end of its last, and the time for which it worked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shift {
+pub(super) struct WorkerTimes {
     pub(super) first: Option<u64>,
     pub(super) last: u64,
     pub(super) busy: u64,
@@ -47,7 +47,7 @@ pub(super) struct Shift {
 
 pub(super) struct Host {
     /// Waiting tasks, the oldest first.
-    line: VecDeque<Task>,
+    waiting_tasks: VecDeque<Task>,
     workers: Vec<Worker>,
     idle: usize,
     /// Number of waiting tasks below which tasks are wanted.
@@ -62,7 +62,7 @@ pub(super) struct Host {
 impl Host {
     pub(super) fn new(cluster: &Cluster, number: usize, random: Random) -> Host {
         Host {
-            line: VecDeque::new(),
+            waiting_tasks: VecDeque::new(),
             workers: (0..cluster.workers).map(|_| Worker::default()).collect(),
             idle: cluster.workers,
             appetite: cluster.appetite,
@@ -74,7 +74,7 @@ impl Host {
 
     /// Adds a task from outside.
     pub(super) fn submit(&mut self, task: Task) {
-        self.line.push_back(task);
+        self.waiting_tasks.push_back(task);
     }
 
     /// Returns the time of the next event of a worker.
@@ -87,7 +87,7 @@ impl Host {
     /// schedules checks of some running workers.
     pub(super) fn dispatch(&mut self, now: u64) {
         while self.idle > 0 {
-            let Some(stack) = self.line.pop_back() else {
+            let Some(stack) = self.waiting_tasks.pop_back() else {
                 break;
             };
             let mut workers = self.workers.iter_mut();
@@ -98,41 +98,41 @@ impl Host {
             let since = now;
             worker.first.get_or_insert(now);
             worker.due = now + left * self.node;
-            worker.looks = false;
+            worker.checks = false;
             worker.running = Some(Running { stack, since, left });
             self.idle -= 1;
         }
-        let missing = self.appetite.saturating_sub(self.line.len());
+        let missing = self.appetite.saturating_sub(self.waiting_tasks.len());
         if missing > 0 && self.idle < self.workers.len() {
-            self.want(now, missing);
+            self.schedule_checks(now, missing);
         }
     }
 
     /// Schedules the next check of as many running workers as tasks are missing. The checks of the
     /// others need no event, as they would find enough tasks.
-    fn want(&mut self, now: u64, missing: usize) {
+    fn schedule_checks(&mut self, now: u64, missing: usize) {
         let pause = self.grain * self.node;
-        let looking = self.workers.iter().filter(|worker| worker.looks).count();
-        let mut more = missing.saturating_sub(looking);
+        let checking = self.workers.iter().filter(|worker| worker.checks).count();
+        let mut more = missing.saturating_sub(checking);
         for worker in &mut self.workers {
-            let Some(running) = worker.running.as_ref().filter(|_| !worker.looks) else {
+            let Some(running) = worker.running.as_ref().filter(|_| !worker.checks) else {
                 continue;
             };
             let time = running.since + ((now - running.since) / pause + 1) * pause;
             if more > 0 && time + pause <= worker.due {
-                (worker.due, worker.looks) = (time, true);
+                (worker.due, worker.checks) = (time, true);
                 more -= 1;
             }
         }
     }
 
     /// Performs all events that are due.
-    pub(super) fn happen(&mut self, now: u64) {
+    pub(super) fn perform_due(&mut self, now: u64) {
         for place in 0..self.workers.len() {
             let worker = &self.workers[place];
             if worker.running.is_some() && worker.due <= now {
-                if worker.looks {
-                    self.look(now, place)
+                if worker.checks {
+                    self.check_demand(now, place)
                 } else {
                     self.end(now, place)
                 }
@@ -150,12 +150,12 @@ impl Host {
         }
     }
 
-    fn look(&mut self, now: u64, place: usize) {
+    fn check_demand(&mut self, now: u64, place: usize) {
         let worker = &mut self.workers[place];
         let Some(running) = &mut worker.running else {
             return;
         };
-        if self.line.len() < self.appetite {
+        if self.waiting_tasks.len() < self.appetite {
             let done = (now - running.since) / self.node;
             worker.nodes += done;
             running.since = now;
@@ -164,16 +164,16 @@ impl Host {
             let given = halve(&mut running.stack);
             if !given.is_empty() {
                 running.left -= given.iter().map(|subtree| subtree.nodes).sum::<u64>();
-                self.line.push_back(given);
+                self.waiting_tasks.push_back(given);
             }
         }
-        worker.looks = false;
+        worker.checks = false;
         worker.due = running.since + running.left * self.node;
     }
 
-    /// Returns the shifts of all workers.
-    pub(super) fn shifts(&self) -> impl Iterator<Item = Shift> + '_ {
-        self.workers.iter().map(|worker| Shift {
+    /// Returns the times of all workers.
+    pub(super) fn worker_times(&self) -> impl Iterator<Item = WorkerTimes> + '_ {
+        self.workers.iter().map(|worker| WorkerTimes {
             first: worker.first,
             last: worker.last,
             busy: worker.nodes * self.node,
@@ -226,24 +226,24 @@ impl Store for Host {
     type Work = Vec<Task>;
 
     fn surplus(&self) -> usize {
-        self.line.len().saturating_sub(self.idle)
+        self.waiting_tasks.len().saturating_sub(self.idle)
     }
 
     fn is_passive(&self) -> bool {
-        self.line.is_empty() && self.idle == self.workers.len()
+        self.waiting_tasks.is_empty() && self.idle == self.workers.len()
     }
 
     fn is_hungry(&self) -> bool {
-        self.line.is_empty() && self.idle > 0
+        self.waiting_tasks.is_empty() && self.idle > 0
     }
 
     fn give(&mut self, at_most: usize) -> Option<Vec<Task>> {
-        let some = at_most.min(self.line.len());
-        (some > 0).then(|| self.line.drain(..some).collect())
+        let some = at_most.min(self.waiting_tasks.len());
+        (some > 0).then(|| self.waiting_tasks.drain(..some).collect())
     }
 
     fn take(&mut self, work: Vec<Task>) {
-        self.line.extend(work);
+        self.waiting_tasks.extend(work);
     }
 
     fn size(work: &Vec<Task>) -> usize {
@@ -294,10 +294,10 @@ mod tests {
         let mut now = 0;
         while let Some(next) = host.next() {
             now = next;
-            host.happen(now);
+            host.perform_due(now);
         }
         assert!(host.is_passive());
-        let busy: u64 = host.shifts().map(|shift| shift.busy).sum();
+        let busy: u64 = host.worker_times().map(|times| times.busy).sum();
         assert_eq!(busy, 100_000_000);
         assert!(
             now < 30_000_000,

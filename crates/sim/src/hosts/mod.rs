@@ -10,7 +10,7 @@
 //!   | worker 1  [ stack of subtrees ]   tasks wanted       |
 //!   |     ^ newest          | every second subtree         |       handling  (the sender's process)
 //!   |     |                 v                              |     + size / bandwidth
-//!   |   line of tasks that wait  -- oldest half -->  Rank ===>   + latency   (near or far)
+//!   |   waiting tasks            -- oldest half -->  Rank ===>   + latency   (near or far)
 //!   |                            <-- what came ---        <===   + handling  (the receiver's, one by one)
 //!   +------------------------------------------------------+
 //! ```
@@ -31,16 +31,16 @@
 //!     latency: 100_000,
 //!     ..Cluster::new(20, 2, 100_000_000)
 //! };
-//! let outcome = simulate(&cluster)?;
-//! assert!(outcome.efficiency() > 0.5 && outcome.efficiency() < 1.0, "{outcome:?}");
-//! let lost = outcome.lost;
+//! let report = simulate(&cluster)?;
+//! assert!(report.efficiency() > 0.5 && report.efficiency() < 1.0, "{report:?}");
+//! let lost = report.lost;
 //! let sum = lost.spreading + lost.between + lost.draining + lost.noticing;
-//! assert!((outcome.efficiency() + sum - 1.0).abs() < 1e-9);
+//! assert!((report.efficiency() + sum - 1.0).abs() < 1e-9);
 //! # Ok::<(), locksley_sim::hosts::HostsError>(())
 //! ```
 
-use locksley_policy::Nest;
-use locksley_policy::rank::{Counts, Protocol, Trouble};
+use locksley_policy::NestedGroups;
+use locksley_policy::rank::{Counts, Protocol, ProtocolError};
 use serde::Serialize;
 
 use crate::NOMINAL;
@@ -55,7 +55,7 @@ mod tree;
 pub use engine::simulate;
 
 /// Largest number of hosts. Host numbers have 32 bits here and in the policies.
-pub const MOST_HOSTS: usize = 1 << 20;
+pub const MAX_HOSTS: usize = 1 << 20;
 
 /// Input of a simulation: hosts, a network, a protocol, and a tree to be searched. Times are in
 /// nanoseconds.
@@ -137,7 +137,7 @@ impl Cluster {
     /// Returns an error if a number is out of range.
     pub fn check(&self) -> Result<(), HostsError> {
         let cases = [
-            ("hosts", self.hosts as u64, 1, MOST_HOSTS as u64),
+            ("hosts", self.hosts as u64, 1, MAX_HOSTS as u64),
             ("workers", self.workers as u64, 1, 1024),
             ("nodes", self.nodes, 1, 1 << 50),
             ("node", self.node, 1, 1_000_000),
@@ -206,8 +206,8 @@ impl Cluster {
         self.nodes * self.node
     }
 
-    fn racks(&self) -> Nest {
-        Nest::new(&[self.rack])
+    fn racks(&self) -> NestedGroups {
+        NestedGroups::new(&[self.rack])
     }
 }
 
@@ -216,13 +216,13 @@ impl Cluster {
 /// ```
 /// use locksley_sim::hosts::{Cluster, simulate};
 ///
-/// let outcome = simulate(&Cluster::new(1, 1, 1_000_000))?;
-/// assert_eq!(outcome.makespan, 100_000_000);
-/// assert_eq!(outcome.counts.requests, 0);
+/// let report = simulate(&Cluster::new(1, 1, 1_000_000))?;
+/// assert_eq!(report.makespan, 100_000_000);
+/// assert_eq!(report.counts.requests, 0);
 /// # Ok::<(), locksley_sim::hosts::HostsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct ClusterReport {
     /// Number of cores.
     pub cores: usize,
     /// Time that all cores together spent on work, in nanoseconds.
@@ -241,13 +241,13 @@ pub struct Outcome {
     pub lost: Lost,
 }
 
-impl Outcome {
+impl ClusterReport {
     /// Returns the share of the cores' time that was work.
     ///
     /// ```
     /// # use locksley_sim::hosts::{Cluster, simulate};
-    /// let outcome = simulate(&Cluster::new(4, 1, 10_000_000))?;
-    /// assert!(outcome.efficiency() > 0.5 && outcome.efficiency() <= 1.0);
+    /// let report = simulate(&Cluster::new(4, 1, 10_000_000))?;
+    /// assert!(report.efficiency() > 0.5 && report.efficiency() <= 1.0);
     /// # Ok::<(), locksley_sim::hosts::HostsError>(())
     /// ```
     pub fn efficiency(&self) -> f64 {
@@ -258,8 +258,8 @@ impl Outcome {
     ///
     /// ```
     /// # use locksley_sim::hosts::{Cluster, simulate};
-    /// let outcome = simulate(&Cluster::new(4, 1, 10_000_000))?;
-    /// assert!(outcome.speedup() > 2.0 && outcome.speedup() <= 4.0);
+    /// let report = simulate(&Cluster::new(4, 1, 10_000_000))?;
+    /// assert!(report.speedup() > 2.0 && report.speedup() <= 4.0);
     /// # Ok::<(), locksley_sim::hosts::HostsError>(())
     /// ```
     pub fn speedup(&self) -> f64 {
@@ -316,13 +316,13 @@ pub enum HostsError {
     /// The protocol gave up, as it would on a real cluster, for example because a host was so late
     /// that it was taken for dead.
     #[error(
-        "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for \
+        "simulated host {host} gave up: {error}. Or the protocol has too little patience for \
          this network"
     )]
-    Trouble {
+    Protocol {
         /// The host that gave up.
         host: usize,
         /// The reason.
-        trouble: Trouble,
+        error: ProtocolError,
     },
 }

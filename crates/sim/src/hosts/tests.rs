@@ -34,18 +34,18 @@ fn all_work_is_done_on_every_network() {
                     seed,
                     ..cluster(hosts, 1_000_000, protocol)
                 };
-                let outcome = simulate(&cluster).unwrap();
-                assert_eq!(outcome.busy, cluster.serial(), "{protocol}, {hosts} hosts");
-                assert!(outcome.makespan * 2 * hosts as u64 >= outcome.busy);
-                assert_eq!(outcome.counts.given, outcome.counts.taken);
+                let report = simulate(&cluster).unwrap();
+                assert_eq!(report.busy, cluster.serial(), "{protocol}, {hosts} hosts");
+                assert!(report.makespan * 2 * hosts as u64 >= report.busy);
+                assert_eq!(report.counts.given, report.counts.taken);
                 let Lost {
                     spreading,
                     between,
                     draining,
                     noticing,
-                } = outcome.lost;
-                let sum = outcome.efficiency() + spreading + between + draining + noticing;
-                assert!((sum - 1.0).abs() < 1e-9, "{outcome:?}");
+                } = report.lost;
+                let sum = report.efficiency() + spreading + between + draining + noticing;
+                assert!((sum - 1.0).abs() < 1e-9, "{report:?}");
             }
         }
     }
@@ -56,15 +56,15 @@ fn all_work_is_done_on_every_network() {
 fn hosts_that_send_are_not_asked() {
     for protocol in &PROTOCOLS[4..] {
         let setup = cluster(16, 20_000_000, protocol);
-        let outcome = simulate(&setup).unwrap();
-        let counts = outcome.counts;
+        let report = simulate(&setup).unwrap();
+        let counts = report.counts;
         assert_eq!(counts.requests, 0, "{protocol}");
         assert!(
             counts.probes >= counts.gifts && counts.gifts > 0,
             "{counts:?}"
         );
         // One host alone would have 1/16.
-        assert!(outcome.efficiency() > 0.5, "{protocol}: {outcome:?}");
+        assert!(report.efficiency() > 0.5, "{protocol}: {report:?}");
     }
 }
 
@@ -77,24 +77,24 @@ fn slow_hosts_do_less() {
             speeds: vec![NOMINAL, NOMINAL / 4],
             ..cluster(8, 20_000_000, protocol)
         };
-        let outcome = simulate(&setup).unwrap();
-        let over = outcome.makespan as f64 / setup.ideal();
+        let report = simulate(&setup).unwrap();
+        let over = report.makespan as f64 / setup.ideal();
         assert!((1.0..1.5).contains(&over), "{protocol}: {over}");
         // The speed-up is at most that of 8 hosts with 5/8 of the nominal speed.
-        let most = 0.625 * outcome.cores as f64;
-        assert!(outcome.speedup() <= most, "{protocol}: {outcome:?}");
+        let most = 0.625 * report.cores as f64;
+        assert!(report.speedup() <= most, "{protocol}: {report:?}");
         let equal = simulate(&cluster(8, 20_000_000, protocol)).unwrap();
-        assert!(outcome.makespan > equal.makespan, "{protocol}");
+        assert!(report.makespan > equal.makespan, "{protocol}");
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_outcome() {
     let setup = cluster(40, 5_000_000, "lifelines:floor=2");
-    let outcome = simulate(&setup).unwrap();
-    assert_eq!(simulate(&setup).unwrap(), outcome);
+    let report = simulate(&setup).unwrap();
+    assert_eq!(simulate(&setup).unwrap(), report);
     let other = Cluster { seed: 2, ..setup };
-    assert_ne!(simulate(&other).unwrap(), outcome);
+    assert_ne!(simulate(&other).unwrap(), report);
 }
 
 /// Most hosts never have work. With lifelines they ask a few times; without, they ask until the
@@ -127,21 +127,21 @@ fn the_end_is_noticed_in_a_few_latencies() {
         near: 1_000_000,
         ..cluster(1000, 50_000_000, "lifelines:floor=4")
     };
-    let outcome = simulate(&setup).unwrap();
-    let noticing = outcome.lost.noticing * outcome.makespan as f64;
+    let report = simulate(&setup).unwrap();
+    let noticing = report.lost.noticing * report.makespan as f64;
     // Two waves, Done, Bye and Leave: at most seven times the five levels, and the answer to the
     // last request.
     assert!(noticing < 45e6, "{noticing} ns");
 }
 
 #[test]
-fn a_network_that_is_too_slow_for_the_patience_is_trouble() {
+fn a_network_that_is_too_slow_for_the_patience_is_an_error() {
     let setup = Cluster {
         latency: 100_000_000,
         near: 100_000_000,
         ..cluster(10, 100_000_000, "uniform:beat=10ms,patience=50ms")
     };
     let error = simulate(&setup).unwrap_err();
-    assert!(matches!(error, HostsError::Trouble { .. }));
+    assert!(matches!(error, HostsError::Protocol { .. }));
     assert!(error.to_string().contains("too little patience"), "{error}");
 }

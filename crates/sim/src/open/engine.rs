@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use locksley_policy::{Amount, Dealer, Random, Since, Source, StealHalf, Target, When, other};
+use locksley_policy::{Amount, Dealer, LastLoad, Random, Source, StealHalf, Target, When, other};
 
-use super::{Arrivals, OpenError, Outcome};
+use super::{Arrivals, ArrivalsReport, OpenError};
 use crate::engine::Extended;
 use crate::strategy::Strategy;
 
@@ -28,7 +28,7 @@ struct Processor {
     busy: bool,
     /// Set while an attempt is under way.
     tries: bool,
-    since: Since,
+    since: LastLoad,
 }
 
 /// The scheduler, with its state beyond the deques of the processors.
@@ -66,11 +66,11 @@ struct System<'a> {
 /// # Errors
 ///
 /// Returns an error if a number is out of range, or if the strategy does not support open systems.
-pub fn simulate(arrivals: &Arrivals) -> Result<Outcome, OpenError> {
+pub fn simulate(arrivals: &Arrivals) -> Result<ArrivalsReport, OpenError> {
     arrivals.check()?;
     let mut system = System::new(arrivals);
     let end = system.run();
-    Ok(system.outcome(end))
+    Ok(system.report(end))
 }
 
 impl<'a> System<'a> {
@@ -280,7 +280,7 @@ impl<'a> System<'a> {
         }
     }
 
-    fn outcome(&mut self, end: u64) -> Outcome {
+    fn report(&mut self, end: u64) -> ArrivalsReport {
         self.waits.sort_unstable();
         let waits = &self.waits;
         let quantile = |part: f64| {
@@ -293,7 +293,7 @@ impl<'a> System<'a> {
             let quarter = (4 * time.saturating_sub(1) / end.max(1)).min(3) as usize;
             backlog[quarter] += area as f64 / (end as f64 / 4.0);
         }
-        Outcome {
+        ArrivalsReport {
             strategy: self.arrivals.strategy.to_string(),
             processors: self.arrivals.processors,
             generators: self.arrivals.generators,

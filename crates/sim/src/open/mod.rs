@@ -13,7 +13,7 @@
 //! | `lock-free` | an idle processor steals one item from a random processor |
 //! | `steal-half` | extended deques; the policy says when to balance and how much to take |
 //! | `sending` | an item that arrives at a busy processor is sent to the target |
-//! | `dealing` | the oracle deals each item that arrives |
+//! | `dealing` | the dealer deals each item that arrives |
 //!
 //! A processor takes its newest item first, as from a deque; under `greedy` and `dealing` it takes
 //! the oldest. An attempt to steal, or to balance, takes time; sending and dealing take none.
@@ -23,8 +23,8 @@
 //!
 //! // One processor: the mean wait is load / (1 - load) times the mean service.
 //! let alone = Arrivals { items: 200_000, load: 0.5, ..Arrivals::new(1, "lock-free".parse()?) };
-//! let outcome = simulate(&alone)?;
-//! let mean = outcome.mean_wait / alone.service as f64;
+//! let report = simulate(&alone)?;
+//! let mean = report.mean_wait / alone.service as f64;
 //! assert!((mean - 1.0).abs() < 0.1, "{mean}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -130,13 +130,13 @@ impl Arrivals {
 /// ```
 /// use locksley_sim::open::{Arrivals, simulate};
 ///
-/// let outcome = simulate(&Arrivals::new(8, "greedy".parse()?))?;
-/// assert_eq!(outcome.begun + outcome.left, 100_000);
-/// assert!(outcome.is_stable() && outcome.quantile_99 as f64 > outcome.mean_wait);
+/// let report = simulate(&Arrivals::new(8, "greedy".parse()?))?;
+/// assert_eq!(report.begun + report.left, 100_000);
+/// assert!(report.is_stable() && report.quantile_99 as f64 > report.mean_wait);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct ArrivalsReport {
     /// The scheduler.
     pub strategy: String,
     /// Number of processors.
@@ -167,7 +167,7 @@ pub struct Outcome {
     pub moved: u64,
 }
 
-impl Outcome {
+impl ArrivalsReport {
     /// Returns `true` if the backlog has not grown: its mean in the last quarter is at most twice
     /// that of the second, or less than two items wait for each processor.
     pub fn is_stable(&self) -> bool {

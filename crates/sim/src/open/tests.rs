@@ -25,14 +25,14 @@ fn every_item_begins_or_waits_and_a_seed_repeats_a_run() {
                 items: 5000,
                 ..Arrivals::new(8, strategy)
             };
-            let outcome = simulate(&arrivals).expect("it makes sense");
-            assert_eq!(outcome.begun + outcome.left, 5000, "{strategy}");
-            assert_eq!(Ok(&outcome), simulate(&arrivals).as_ref(), "{strategy}");
+            let report = simulate(&arrivals).expect("it makes sense");
+            assert_eq!(report.begun + report.left, 5000, "{strategy}");
+            assert_eq!(Ok(&report), simulate(&arrivals).as_ref(), "{strategy}");
             let other = simulate(&Arrivals {
                 seed: 2,
                 ..arrivals
             });
-            assert_ne!(Ok(outcome), other, "{strategy}");
+            assert_ne!(Ok(report), other, "{strategy}");
         }
     }
 }
@@ -61,9 +61,9 @@ fn what_is_beyond_the_processors_piles_up() {
             items: 50_000,
             ..Arrivals::new(4, strategy)
         };
-        let outcome = simulate(&arrivals).expect("it makes sense");
-        assert!(!outcome.is_stable(), "{strategy}: {:?}", outcome.backlog);
-        assert!(outcome.left > 10_000, "{strategy}: {}", outcome.left);
+        let report = simulate(&arrivals).expect("it makes sense");
+        assert!(!report.is_stable(), "{strategy}: {:?}", report.backlog);
+        assert!(report.left > 10_000, "{strategy}: {}", report.left);
     }
 }
 

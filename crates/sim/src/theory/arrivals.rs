@@ -5,7 +5,7 @@ use locksley_policy::{Amount, StealHalf, Target, When};
 
 use super::{Effort, Finding, Mean};
 use crate::Strategy;
-use crate::open::{Arrivals, Outcome, simulate};
+use crate::open::{Arrivals, ArrivalsReport, simulate};
 
 pub(super) fn check(effort: Effort) -> Vec<Finding> {
     vec![
@@ -18,18 +18,18 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-fn run(arrivals: Arrivals) -> Option<Outcome> {
+fn run(arrivals: Arrivals) -> Option<ArrivalsReport> {
     simulate(&arrivals).ok()
 }
 
 /// Returns the mean wait over the mean service time, in several runs.
 fn mean_wait(arrivals: &Arrivals, runs: u64) -> Mean {
     let one = |seed| {
-        let outcome = run(Arrivals {
+        let report = run(Arrivals {
             seed,
             ..arrivals.clone()
         });
-        outcome.map(|outcome| outcome.mean_wait / arrivals.service as f64)
+        report.map(|report| report.mean_wait / arrivals.service as f64)
     };
     (1..=runs).filter_map(one).collect()
 }
@@ -115,7 +115,7 @@ fn probing(effort: Effort) -> Finding {
 }
 
 /// Runs a system in which one processor generates all items and the others steal from it.
-fn one_generator(amount: Amount, effort: Effort) -> Option<Outcome> {
+fn one_generator(amount: Amount, effort: Effort) -> Option<ArrivalsReport> {
     let items = effort.choose(60_000, 1_000_000);
     run(Arrivals {
         items,
@@ -132,11 +132,11 @@ fn one_generator(amount: Amount, effort: Effort) -> Option<Outcome> {
 }
 
 fn stability(claim: &str, amount: Amount, grows: bool, effort: Effort) -> Finding {
-    let outcome = one_generator(amount, effort);
-    let shown = outcome.as_ref().map_or(String::new(), |outcome| {
-        outcome.backlog.map(|items| format!("{items:.0}")).join(" ")
+    let report = one_generator(amount, effort);
+    let shown = report.as_ref().map_or(String::new(), |report| {
+        report.backlog.map(|items| format!("{items:.0}")).join(" ")
     });
-    let holds = outcome.is_some_and(|outcome| outcome.is_stable() != grows);
+    let holds = report.is_some_and(|report| report.is_stable() != grows);
     Finding::new(claim)
         .sampled("64 processors, load 0.6, one generates; waiting items, by quarters of the time")
         .says(if grows { "grows" } else { "bounded" }, shown, holds)

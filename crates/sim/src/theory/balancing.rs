@@ -8,6 +8,7 @@
 
 use locksley_policy::{Source, other};
 
+use super::balanced_system::load_ratio;
 use super::{Effort, Finding, Mean};
 use crate::CounterRng;
 
@@ -145,27 +146,16 @@ fn contribution(scheme: Scheme, theorem: &str, effort: Effort) -> Finding {
     .at_least(0.5 * guaranteed(), &least.1)
 }
 
-/// Runs steps in each of which the first process gets an item, a random process loses one, and all
-/// balance. Returns the load of the first over the mean load, averaged over the last three quarters
-/// of the steps.
-fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
-    let mut loads: Vec<f64> = (0..count).map(start).collect();
-    let mean = loads.iter().sum::<f64>() / count as f64;
-    let mut ratio = Mean::default();
-    for number in 0..steps {
-        let mut draw = CounterRng::at(35, count, number);
-        loads[0] += 1.0;
-        let loser = (0..).map(|_| draw.below(count)).find(|&p| loads[p] >= 1.0);
-        loads[loser.unwrap_or(0)] -= 1.0;
-        for (p, q) in step(&loads, 1.0, Scheme::Symmetric, &mut draw).pairs {
-            let sum = loads[p] + loads[q];
-            (loads[p], loads[q]) = ((sum / 2.0).floor(), (sum / 2.0).ceil());
+/// Runs a system that balances by the symmetric scheme. See [`load_ratio`].
+fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> usize) -> f64 {
+    let balance = |processes: &mut [usize], _, draw: &mut CounterRng| {
+        let loads: Vec<f64> = processes.iter().map(|&load| load as f64).collect();
+        for (p, q) in step(&loads, 1.0, Scheme::Symmetric, draw).pairs {
+            let sum = processes[p] + processes[q];
+            (processes[p], processes[q]) = (sum / 2, sum.div_ceil(2));
         }
-        if number >= steps / 4 {
-            ratio.add(loads[0] / mean);
-        }
-    }
-    ratio.mean()
+    };
+    load_ratio((0..count).map(start).collect(), steps, 35, balance)
 }
 
 /// Bound on the ratio: the item that comes in per step must go out through the mu / load attempts
@@ -173,7 +163,7 @@ fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
 /// attempts that fail.
 const CONSTANT: f64 = 2.0 * 3.0;
 
-fn ratios(effort: Effort, start: impl Fn(usize, usize) -> f64) -> (Vec<f64>, String) {
+fn ratios(effort: Effort, start: impl Fn(usize, usize) -> usize) -> (Vec<f64>, String) {
     let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024]);
     let steps = effort.choose(3000, 8000);
     let ratios = counts.iter().map(|&n| ratio(n, steps, |p| start(p, n)));
@@ -196,12 +186,12 @@ fn constant(claim: &str, (ratios, sample): (Vec<f64>, String)) -> Finding {
 /// Theorem 3.5: the load of a process that gets items is within a constant factor of the mean load.
 fn locally_bounded(effort: Effort) -> Finding {
     let claim = "theorem 3.5, symmetric: load of a process that gets 1 item a step, over mean";
-    constant(claim, ratios(effort, |_, _| 20.0))
+    constant(claim, ratios(effort, |_, _| 20))
 }
 
 /// Corollary 3.6: this also holds after a start with all items at one process.
 fn becomes_bounded(effort: Effort) -> Finding {
     let claim = "corollary 3.6, symmetric: the same, with all items at one process at first";
-    let all_at_first = |p, count| if p == 0 { 20.0 * count as f64 } else { 0.0 };
+    let all_at_first = |p, count| if p == 0 { 20 * count } else { 0 };
     constant(claim, ratios(effort, all_at_first))
 }

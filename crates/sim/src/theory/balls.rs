@@ -197,7 +197,7 @@ impl Painted {
 
     /// Returns the number of bins that are still red and hit, in one trial.
     fn trial(&self, number: usize) -> f64 {
-        let draw = &mut CounterRng::at(31, number, (self.bins * 1000 + self.red) as u64);
+        let draw = &mut CounterRng::at(36, number, (self.bins * 1000 + self.red) as u64);
         let cubes = toss_into(self.bins, self.red, self.theta_r, draw);
         let painted = cubes[self.red..].iter().filter(|cubes| **cubes > 0).count();
         let balls = toss_into(self.bins, painted, self.theta_s, draw);

@@ -2,7 +2,7 @@
 //!
 //! Theorem 1, that a buffer is a FIFO queue, is about an implementation: `crates/queue` checks it.
 
-use locksley_policy::{Dealing, Oracle, Source};
+use locksley_policy::{DealRule, Dealing, Source};
 
 use super::statistics::largest;
 use super::{Effort, Finding, Mean};
@@ -10,9 +10,9 @@ use crate::dag::{Computation, Phased, Strands};
 use crate::{CounterRng, Setup, Strategy, simulate};
 
 /// Creates the dealers of `count` processes.
-fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
+fn dealers(rule: DealRule, count: usize) -> Vec<locksley_policy::Dealer> {
     let dealing = Dealing {
-        oracle,
+        rule,
         ..Dealing::default()
     };
     (0..count).map(|p| dealing.dealer(p, count)).collect()
@@ -38,7 +38,7 @@ fn round_robin(effort: Effort) -> Finding {
     let items = effort.choose(20_000, 1_000_000);
     let mut worst = 0.0_f64;
     for count in [2, 7, 32] {
-        let mut dealers = dealers(Oracle::Simple, count);
+        let mut dealers = dealers(DealRule::Simple, count);
         let mut got = vec![0_i64; count];
         for item in 0..items {
             let mut draw = CounterRng::at(3, count, item);
@@ -68,7 +68,7 @@ fn work(effort: Effort) -> Vec<Finding> {
     let k = n as f64 * variation / ((1.0 - p.powf(1.0 / n as f64)) * alpha * alpha);
     let balanced = (0..trials).map(|trial| {
         let mut draw = CounterRng::at(4, trial, 0);
-        let mut dealers = dealers(Oracle::Simple, n);
+        let mut dealers = dealers(DealRule::Simple, n);
         let mut got = vec![0.0; n];
         for _ in 0..k.ceil() as usize {
             let producer = draw.below(n);
@@ -95,14 +95,14 @@ pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
     let (n, p, alpha, most) = (8_usize, 0.9_f64, 0.1, 2.0);
     let chebyshev = n as f64 / ((1.0 - p.powf(1.0 / n as f64)) * alpha * alpha);
     let (uneven, affine) = (chebyshev / 3.0, chebyshev * (1.0 / 3.0 + 1.0));
-    let infinite = Oracle::Locality {
-        l: Oracle::INFINITE,
+    let infinite = DealRule::Locality {
+        l: DealRule::INFINITE,
     };
     // For theorem 5, processes are slower by factors from 1 to C.
-    let share = |oracle: Oracle, k: f64, slowest: f64, allowed: f64| -> Mean {
+    let share = |rule: DealRule, k: f64, slowest: f64, allowed: f64| -> Mean {
         let trial = |trial| {
             let mut draw = CounterRng::at(5, trial, k as u64);
-            let mut dealers = dealers(oracle, n);
+            let mut dealers = dealers(rule, n);
             let mut got = vec![0.0; n];
             for _ in 0..k.ceil() as usize {
                 let (producer, wanted) = (draw.below(n), draw.below(n));
@@ -120,7 +120,7 @@ pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
             "theorem 5, C = {most}: P(within C (1 + {alpha}) of the mean) after K = {uneven:.0}"
         ))
         .sampled(format!("n = {n}, uniform work, {trials} trials"))
-        .at_least(p, &share(Oracle::Simple, uneven, most, allowed)),
+        .at_least(p, &share(DealRule::Simple, uneven, most, allowed)),
         Finding::new(format!(
             "theorem 9, L = infinity: P({alpha}-balanced) after K = {affine:.0}"
         ))
@@ -137,8 +137,8 @@ fn affinity(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(300, 1000);
     let (n, p, alpha) = (4_usize, 0.9_f64, 0.05);
     let printed = n as f64 / (alpha * (1.0 - p.powf(1.0 / n as f64)));
-    let infinite = Oracle::Locality {
-        l: Oracle::INFINITE,
+    let infinite = DealRule::Locality {
+        l: DealRule::INFINITE,
     };
     let probability = |k: f64| -> Mean {
         let trial = |trial| {
@@ -214,7 +214,7 @@ pub(super) fn check_locality(effort: Effort) -> Vec<Finding> {
 /// affinities have the distribution `shares`. There is one producer: every producer has its own
 /// table, so more producers would give the same result.
 fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
-    let Some(mut dealer) = dealers(Oracle::Locality { l }, shares.len())
+    let Some(mut dealer) = dealers(DealRule::Locality { l }, shares.len())
         .into_iter()
         .next()
     else {
@@ -306,12 +306,12 @@ pub(super) fn check_run_time(effort: Effort) -> Vec<Finding> {
     let k = n as f64 * variation / ((1.0 - q.powf(1.0 / n as f64)) * alpha * alpha);
     let trials = effort.choose(2, 20);
     let mut findings = Vec::new();
-    for (name, oracle) in [
-        ("simple", Oracle::Simple),
+    for (name, rule) in [
+        ("simple", DealRule::Simple),
         (
             "locality-guided, L = infinity",
-            Oracle::Locality {
-                l: Oracle::INFINITE,
+            DealRule::Locality {
+                l: DealRule::INFINITE,
             },
         ),
     ] {
@@ -319,7 +319,7 @@ pub(super) fn check_run_time(effort: Effort) -> Vec<Finding> {
         for seed in 0..trials {
             let mut phased = Strands::new(Phased::new(n as u32, k.ceil() as u32, 10, 30, seed));
             let dealing = Dealing {
-                oracle,
+                rule,
                 ..Dealing::default()
             };
             let setup = Setup {

@@ -6,7 +6,7 @@ use locksley_policy::{
     Heuristic, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy, leaving_tit_for_tat,
 };
 
-use super::gains::{PROCESSORS, gain, play, sharing};
+use super::gains::{PROCESSORS, gain, run_rounds, sharing};
 use super::{Effort, Mean};
 
 /// The probabilities theta_r and theta_s of Figures 5.2 to 5.5.
@@ -124,7 +124,7 @@ fn leaving(heuristic: Heuristic, (theta_r, theta_s): (f64, f64), trials: usize) 
         _ => leaving_tit_for_tat,
     };
     let sharing = sharing(heuristic, theta_r, theta_s);
-    let points = ratios().map(|alpha| (alpha, play(alpha, sharing, trials).both));
+    let points = ratios().map(|alpha| (alpha, run_rounds(alpha, sharing, trials).both));
     (
         Box::new(move |alpha| bound(alpha, theta_r, theta_s)),
         points.collect(),

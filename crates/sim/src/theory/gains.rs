@@ -25,7 +25,7 @@ pub(super) struct Leaving {
 pub(super) const PROCESSORS: usize = 1000;
 
 /// Runs `trials` rounds in which a share `alpha` of the processors is idle.
-pub(super) fn play(alpha: f64, sharing: Option<Sharing>, trials: usize) -> Leaving {
+pub(super) fn run_rounds(alpha: f64, sharing: Option<Sharing>, trials: usize) -> Leaving {
     let idle = (alpha * PROCESSORS as f64).round() as usize;
     let busy = (PROCESSORS - idle) as f64;
     let mut leaving = Leaving::default();
@@ -62,15 +62,15 @@ pub(super) fn sharing(heuristic: Heuristic, theta_r: f64, theta_s: f64) -> Optio
 /// Returns the gain of a heuristic: the nodes that leave a busy processor over those that leave it
 /// under stealing alone.
 pub(super) fn gain(alpha: f64, heuristic: Heuristic, trials: usize) -> Mean {
-    let alone = play(alpha, None, trials).stolen.mean();
-    play(alpha, sharing(heuristic, 0.0, 0.0), trials)
+    let alone = run_rounds(alpha, None, trials).stolen.mean();
+    run_rounds(alpha, sharing(heuristic, 0.0, 0.0), trials)
         .both
         .scaled(1.0 / alone)
 }
 
 /// Returns the number of processors that are idle and have stolen nothing, over that of busy
 /// processors. This is sharper than the thesis, which bounds steals by attempts.
-fn left_over(alpha: f64) -> f64 {
+fn available_per_busy(alpha: f64) -> f64 {
     (alpha - (1.0 - alpha) * stolen(alpha)) / (1.0 - alpha)
 }
 
@@ -81,10 +81,10 @@ fn stolen(alpha: f64) -> f64 {
 /// Returns the donations per busy processor if a share `attempts` of the busy processors makes an
 /// attempt.
 fn donated(alpha: f64, attempts: f64) -> f64 {
-    left_over(alpha) * (1.0 - (-(1.0 - alpha) * attempts).exp())
+    available_per_busy(alpha) * (1.0 - (-(1.0 - alpha) * attempts).exp())
 }
 
-fn sharper(alpha: f64, heuristic: Heuristic) -> f64 {
+fn sharper_donations(alpha: f64, heuristic: Heuristic) -> f64 {
     match heuristic {
         Heuristic::GREEDY => donated(alpha, 1.0),
         _ => donated(alpha, stolen(alpha)),
@@ -116,7 +116,7 @@ pub(super) fn check_gains(effort: Effort) -> Vec<Finding> {
                     .at_least(bound(alpha), &gain),
             );
             if [0.5, 0.75].contains(&alpha) {
-                let sharp = 1.0 + sharper(alpha, heuristic) / stolen(alpha);
+                let sharp = 1.0 + sharper_donations(alpha, heuristic) / stolen(alpha);
                 findings.push(
                     Finding::new(format!("the same at {alpha}, by the sharper formula"))
                         .sampled(sample())
@@ -151,7 +151,7 @@ pub(super) fn check_stability(effort: Effort) -> Vec<Finding> {
             let mut at = 0.0;
             for step in 1..20 {
                 let alpha = f64::from(step) * 0.05;
-                let leaving = play(alpha, sharing(heuristic, theta_r, theta_s), trials).both;
+                let leaving = run_rounds(alpha, sharing(heuristic, theta_r, theta_s), trials).both;
                 let shortfall = (bound(alpha, theta_r, theta_s) - leaving.mean()) / leaving.error();
                 if shortfall > worst {
                     (worst, at) = (shortfall, alpha);
@@ -198,7 +198,7 @@ pub(super) fn check_thresholds(effort: Effort) -> Vec<Finding> {
             0.8549,
         ),
     ] {
-        let at_bound = play(bound, sharing(heuristic, 0.0, 0.0), trials).both;
+        let at_bound = run_rounds(bound, sharing(heuristic, 0.0, 0.0), trials).both;
         findings.push(
             Finding::new(format!(
                 "{name}: nodes leaving a processor at the threshold {bound:.4}"
@@ -226,7 +226,7 @@ pub(super) fn check_thresholds(effort: Effort) -> Vec<Finding> {
 /// prediction.
 fn crossing(heuristic: Heuristic, near: f64, trials: usize) -> f64 {
     let at = |alpha: f64| {
-        let leaving = play(alpha, sharing(heuristic, 0.0, 0.0), trials).both;
+        let leaving = run_rounds(alpha, sharing(heuristic, 0.0, 0.0), trials).both;
         (
             (alpha * PROCESSORS as f64).round() / PROCESSORS as f64,
             leaving.mean(),

@@ -1,8 +1,9 @@
 //! Steal-half: theorems 3.9 and 3.10 of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues".
 
-use locksley_policy::{Amount, Mu, Since, Source, When, other};
+use locksley_policy::{Amount, LastLoad, Mu, Source, When, other};
 
-use super::{Effort, Finding, Mean};
+use super::balanced_system::{Items, load_ratio};
+use super::{Effort, Finding};
 use crate::CounterRng;
 use crate::engine::Extended;
 
@@ -13,29 +14,25 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Runs a system in which at every step one process gets an item, a random process loses one, and
-/// all may balance.
-///
-/// Returns the load of the process that gets items over the mean load, averaged over the last three
-/// quarters of the steps.
-fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
-    const START: usize = 20;
-    let mut loads = vec![START; count];
-    let mut since = vec![Since::default(); count];
+/// Number of items of a process at the start.
+const START: usize = 20;
+
+/// Runs a system whose processes have [`START`] items each and balance by a rule of steal-half. See
+/// [`load_ratio`].
+fn ratio<I: Items + Default>(count: usize, steps: u64, when: When, amount: Amount) -> f64 {
+    const SEED: u64 = 7;
+    let process = |_| {
+        let mut items = I::default();
+        (0..START).for_each(|_| items.push());
+        items
+    };
+    let mut since = vec![LastLoad::default(); count];
     let mut balanced = vec![u64::MAX; count];
-    let mut ratio = Mean::default();
-    for step in 0..steps {
-        let mut draw = CounterRng::at(seed, count, step);
-        loads[0] += 1;
-        let loser = (0..)
-            .map(|_| draw.below(count))
-            .find(|&p| loads[p] > 0)
-            .unwrap_or(0);
-        loads[loser] -= 1;
+    let balance = |processes: &mut [I], step: u64, draw: &mut CounterRng| {
         let first = draw.below(count);
         for p in (first..count).chain(0..first) {
-            let mut draw = CounterRng::at(seed ^ 1, p, step);
-            if !when.should_balance(&mut since[p], loads[p], &mut draw) {
+            let mut draw = CounterRng::at(SEED ^ 1, p, step);
+            if !when.should_balance(&mut since[p], processes[p].len(), &mut draw) {
                 continue;
             }
             // As in the analysis, a process takes part in at most one balancing per step.
@@ -45,18 +42,13 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
             if balanced[p] == step || balanced[q] == step {
                 continue;
             }
-            let taken = amount.of_load(loads[p], loads[q]).min(loads[q]);
-            if taken > 0 {
+            let pair = processes.get_disjoint_mut([p, q]);
+            if pair.is_ok_and(|[thief, victim]| thief.steal(victim, amount)) {
                 (balanced[p], balanced[q]) = (step, step);
-                loads[p] += taken;
-                loads[q] -= taken;
             }
         }
-        if step >= steps / 4 {
-            ratio.add(loads[0] as f64 / START as f64);
-        }
-    }
-    ratio
+    };
+    load_ratio((0..count).map(process).collect(), steps, SEED, balance)
 }
 
 /// Theorem 3.9: the ratio does not grow with the number of processes. If processes steal one item
@@ -68,7 +60,7 @@ fn balance(effort: Effort) -> Vec<Finding> {
     for mu in [1.0, 0.5] {
         let when = Mu::new(mu).map_or(When::PROBABILISTIC, |mu| When::Probabilistic { mu });
         let ratios: Vec<f64> = (counts.iter())
-            .map(|&count| system(count, steps, when, Amount::Difference, 7).mean())
+            .map(|&count| ratio::<usize>(count, steps, when, Amount::Difference))
             .collect();
         // The item that comes in per step goes out through the mu / load attempts of each of the
         // others, each of which takes half of the difference.
@@ -93,53 +85,6 @@ fn balance(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Runs the same system on extended deques: at every step one process pushes an item and a random
-/// process pops one. A thief takes no more than the steal range of its victim.
-///
-/// Returns the load of the process that pushes over the mean load, averaged over the last three
-/// quarters of the steps.
-fn deques(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
-    const START: usize = 20;
-    let mut deques: Vec<Extended<()>> = vec![Extended::default(); count];
-    for deque in &mut deques {
-        (0..START).for_each(|_| deque.push(()));
-    }
-    let mut since = vec![Since::default(); count];
-    let mut balanced = vec![u64::MAX; count];
-    let mut ratio = Mean::default();
-    for step in 0..steps {
-        let mut draw = CounterRng::at(seed, count, step);
-        deques[0].push(());
-        let loser = (0..)
-            .map(|_| draw.below(count))
-            .find(|&p| deques[p].len() > 0);
-        deques[loser.unwrap_or(0)].pop();
-        let first = draw.below(count);
-        for p in (first..count).chain(0..first) {
-            let mut draw = CounterRng::at(seed ^ 1, p, step);
-            let own = deques[p].len();
-            if !when.should_balance(&mut since[p], own, &mut draw) {
-                continue;
-            }
-            let Some(q) = other(p, count, &mut draw) else {
-                continue;
-            };
-            if balanced[p] == step || balanced[q] == step {
-                continue;
-            }
-            let taken = deques[q].steal(amount, own).count();
-            if taken > 0 {
-                (balanced[p], balanced[q]) = (step, step);
-                deques[p].receive((0..taken).map(|_| ()));
-            }
-        }
-        if step >= steps / 4 {
-            ratio.add(deques[0].len() as f64 / START as f64);
-        }
-    }
-    ratio
-}
-
 /// Theorem 3.9 on deques. The steal range may limit a process to a fourth of the difference, so the
 /// constant is larger than that of a vector of loads by up to a factor of four.
 ///
@@ -154,7 +99,7 @@ fn balance_of_deques(effort: Effort) -> Vec<Finding> {
     let steps = effort.choose(3000, 8000);
     let ratios = |steps: &dyn Fn(usize) -> u64, when, amount| -> Vec<f64> {
         (counts.iter())
-            .map(|&count| deques(count, steps(count), when, amount, 7).mean())
+            .map(|&count| ratio::<Extended<()>>(count, steps(count), when, amount))
             .collect()
     };
     let finding = |name: &str, sample: String, predicted: &str, ratios: &[f64], holds| {
@@ -196,7 +141,7 @@ fn stealing_one(effort: Effort) -> Finding {
     let counts = effort.choose(&[16, 64][..], &[16, 64, 256]);
     let steps = effort.choose(3000, 20_000);
     let ratios: Vec<f64> = (counts.iter())
-        .map(|&count| system(count, steps, When::Empty, Amount::One, 7).mean())
+        .map(|&count| ratio::<usize>(count, steps, When::Empty, Amount::One))
         .collect();
     let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
     Finding::new("the same, if processes steal one item when they are empty")

@@ -9,8 +9,8 @@ use locksley_policy::{Heuristic, Sharing, Theta, Victims};
 
 use super::statistics::largest;
 use super::{Effort, Finding, Mean};
-use crate::dag::{Computation, Dag, Generator, Strands, Visitor};
-use crate::{Costs, NOMINAL, Report, Setup, Speed, Speeds, Strategy, simulate};
+use crate::dag::{Dag, Generator, Strands};
+use crate::{Costs, NOMINAL, Report, Setup, Simulate, Speed, Speeds, Strategy, simulate};
 
 /// Computations of all kinds: with much and with little parallelism, nested and not nested.
 const DAGS: [&str; 10] = [
@@ -25,16 +25,6 @@ const DAGS: [&str; 10] = [
     "wavefront:rows=60,columns=60,grain=2",
     "stencil:width=50,steps=50",
 ];
-
-struct Run<'a>(&'a Setup);
-
-impl Visitor for Run<'_> {
-    type Output = Option<Report>;
-
-    fn visit<C: Computation>(self, mut computation: C) -> Option<Report> {
-        simulate(&mut computation, self.0).ok()
-    }
-}
 
 /// Runs all computations on several numbers of processors with several seeds. Returns no reports if
 /// one of the runs fails.
@@ -53,7 +43,7 @@ fn try_runs(effort: Effort, setup: impl Fn(usize) -> Setup) -> Option<Vec<Report
                     seed: 100 + seed,
                     ..setup(*processors)
                 };
-                reports.push(dag.build(Run(&setup)).ok()??);
+                reports.push(dag.build(Simulate(&setup)).ok()?.ok()?);
             }
         }
     }

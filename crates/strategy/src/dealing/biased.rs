@@ -80,10 +80,19 @@ impl<T> OwnerLock<T> {
             // [B2]
             lock.wait();
         }
+        let _leave = Leave(&lock.inside); // [B3]
         // SAFETY: the owner is inside, and because of `&mut self` only once.
-        let result = lock.content.with_mut(|content| f(unsafe { &mut *content }));
-        lock.inside.store(false, Ordering::Release); // [B3]
-        result
+        lock.content.with_mut(|content| f(unsafe { &mut *content }))
+    }
+}
+
+/// Leaves the lock when it is dropped, also if a panic unwinds.
+struct Leave<'a>(&'a AtomicBool);
+
+impl Drop for Leave<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release); // [B3], [B6]
     }
 }
 
@@ -125,20 +134,38 @@ impl<T> RemoteLock<T> {
         if taken {
             return None;
         }
+        let _leave = Leave(&lock.taken); // [B6]
         let alone = barrier::heavy() // [B4]
             && !lock.inside.load(Ordering::Acquire); // [B5]
-        let result = alone.then(|| {
+        alone.then(|| {
             // SAFETY: of the other threads only this one is inside; the owner was not inside, and
             // sees `taken` before it enters.
             lock.content.with_mut(|content| f(unsafe { &mut *content }))
-        });
-        lock.taken.store(false, Ordering::Release); // [B6]
-        result
+        })
     }
 }
 
 impl<T> Clone for RemoteLock<T> {
     fn clone(&self) -> Self {
         RemoteLock(self.0.clone())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_leaves_the_lock() {
+        assert!(barrier::is_ready() || barrier::heavy());
+        let (mut owner, remote) = biased(1);
+        let panics = |_: &mut i32| panic!("on purpose");
+        let remotely = || remote.try_with(panics).is_some();
+        catch_unwind(AssertUnwindSafe(remotely)).unwrap_err();
+        assert_eq!(remote.try_with(|content| *content), Some(1));
+        catch_unwind(AssertUnwindSafe(|| owner.with(panics))).unwrap_err();
+        assert_eq!(remote.try_with(|content| *content), Some(1));
     }
 }

@@ -137,7 +137,7 @@ impl<J: Job> LocalQueue<J> for DedicatedQueue<J> {
         (0..=members).find_map(|_| {
             let from = self.collector.at();
             let job = self.consume(from);
-            self.collector.looked(job.is_some(), &self.policy, members);
+            self.collector.advance(job.is_some(), &self.policy, members);
             job
         })
     }
@@ -171,8 +171,8 @@ impl<J: Job> DealtJobs<J> for DedicatedQueue<J> {
             let Some(word) = process.and_then(|process| process.peek_from(from)) else {
                 return false;
             };
-            // SAFETY: the word is that of a job in a buffer whose only consumer this worker is. The
-            // job has not been executed, and stays in the buffer.
+            // SAFETY: the word is that of a job in a buffer whose only consumer this worker is, and
+            // `J` is `Copy`. The job has not been executed, and stays in the buffer.
             unsafe { J::from_word(word).group() == group }
         })?;
         self.consume(from)

@@ -84,8 +84,8 @@ impl<J: Job> Inbox<J> {
     /// Returns the oldest job that `from` has dealt to this inbox.
     fn peek(&self, from: usize) -> Option<J> {
         let word = self.process.as_ref()?.peek_from(from)?;
-        // SAFETY: the word is that of a job in the buffer. `J` is `Copy`, so the reference may be
-        // copied; `consume` decides which thread takes the job.
+        // SAFETY: the word is that of a job in the buffer, and `J` is `Copy`. `consume` decides
+        // which thread takes the job.
         Some(unsafe { J::from_word(word) })
     }
 

@@ -6,7 +6,7 @@ use locksley_queue::Steal;
 use super::{DealingQueue, DealingStealer, PATIENCE, RECALL};
 use crate::QueuedJob;
 use crate::{GroupId, Job};
-use crate::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::{LocalQueue, MAX_BATCH, StealHandle, StolenBatch, TransferCounts};
 
 /// The operations that only a queue of the strategy `dealing` has.
 pub trait DealtJobs<J: Job> {
@@ -227,7 +227,7 @@ impl<J: Job> DealtJobs<J> for DealingQueue<J> {
                 if unsafe { job.is_ghost() } {
                     ghosts.push(job);
                 } else {
-                    self.deal_again(other, job);
+                    self.put_back(other, job);
                 }
             }
         }
@@ -260,8 +260,8 @@ impl<J: Job> StealHandle<J> for DealingStealer<J> {
         let most = self.len().min(most);
         let mut taken = Vec::new();
         while taken.len() < most {
-            // The owner waits for the transfer of at most `HANDFUL` jobs.
-            let room = HANDFUL.min(most - taken.len());
+            // The owner waits for the transfer of at most `MAX_BATCH` jobs.
+            let room = MAX_BATCH.min(most - taken.len());
             let some = state
                 .inbox
                 .try_with(|inbox| inbox.give_any(matrix, self.index, room, state));

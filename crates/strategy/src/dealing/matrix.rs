@@ -238,7 +238,7 @@ impl<J: Job> Matrix<J> {
     }
 
     /// Returns the largest number of workers and spares.
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn max_workers(&self) -> usize {
         self.executed.len()
     }
 

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].
-//! A *spawned* job goes into the buffer to the worker that the put-oracle selects ([`Dealing`]):
+//! A *spawned* job goes into the buffer to the worker that the put-rule selects ([`Dealing`]):
 //! each in turn (`simple`), the one that the job prefers (`locality`, `spawn_near`), or the one
 //! with the fewest pending jobs (`adaptive`). A worker without work takes the jobs that it was
-//! dealt, buffer after buffer, in the order of the get-oracle. Dealing and collecting take a few
+//! dealt, buffer after buffer, in the order of the get-rule. Dealing and collecting take a few
 //! loads and stores, and no compare-and-swap except one for every
 //! [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that are recycled.
 //!
@@ -32,7 +32,7 @@
 //!   behind a lock that is biased towards it (`biased`): it enters with a store and a load; another
 //!   worker, which pays with a `membarrier`, enters only when it must.
 //! - **A worker deals only its surplus.** It keeps a job if its stack is empty, and deals the next
-//!   one to the worker that the oracle selected for this one. It does not give its only job to a
+//!   one to the worker that the rule selected for this one. It does not give its only job to a
 //!   worker that asks, nor is that job fetched while the worker makes progress. So a chain of
 //!   tasks, each of which spawns the next, stays on its worker. Dealt in turn, it would wake a
 //!   worker for each of them.
@@ -53,7 +53,7 @@
 //!
 //! Also: a worker's buffer to itself is a stack, newest first, because the innermost join or scope
 //! is the one that is waited for (and to save space: in the paper's order a recursion is unfolded
-//! breadth first). The get-oracle moves on after a batch, because draining one buffer completely
+//! breadth first). The get-rule moves on after a batch, because draining one buffer completely
 //! starves the others. Termination is detected (`matrix`).
 //!
 //! With `mode=dedicated` none of this applies: see `dedicated`.
@@ -86,7 +86,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
+use locksley_policy::{Collector, DealRule, Dealer, Dealing, Random};
 use locksley_queue::Steal;
 
 use biased::{OwnerLock, biased};
@@ -100,7 +100,7 @@ use matrix::PeerState;
 
 use crate::QueuedJob;
 use crate::{GroupId, Job};
-use crate::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
+use crate::{MAX_BATCH, StealHandle, StolenBatch, TransferCounts};
 use locksley_machine::clock::Instant;
 
 /// Time for which a worker that is out of work, and sees some, only asks for it. Entering another
@@ -131,9 +131,9 @@ pub struct DealingQueue<J: Job> {
     state: Arc<PeerState<J>>,
     matrix: Arc<Matrix<J>>,
     policy: Dealing,
-    /// The put-oracle; `None` for a worker that has no buffers.
+    /// The put-rule; `None` for a worker that has no buffers.
     dealer: Option<Dealer>,
-    /// The get-oracle.
+    /// The get-rule.
     collector: Collector,
     random: Random,
     /// Time since which every search has seen work and got none.
@@ -150,11 +150,11 @@ pub struct DealingQueue<J: Job> {
     recalls: u32,
     /// The worker to which a job was dealt last.
     dealt_to: Option<usize>,
-    /// The worker that the oracle selected for a job that was kept, as it was the only one. The
+    /// The worker that the rule selected for a job that was kept, as it was the only one. The
     /// next job is dealt to it.
-    owed: Option<usize>,
+    postponed: Option<usize>,
     /// Number of jobs that each worker had executed when it was last seen with a single job.
-    looks: Box<[Option<u64>]>,
+    seen_executed: Box<[Option<u64>]>,
     /// The last observations of the other workers' progress, under `locality`.
     watches: Box<[Option<Watch>]>,
     transfers: TransferCounts,
@@ -192,8 +192,8 @@ impl<J: Job> DealingQueue<J> {
         let (inbox, remote) = biased(Inbox::new(process));
         let state = Arc::new(PeerState::new(remote));
         matrix.register(index, state.clone());
-        let watches = match policy.oracle {
-            Oracle::Locality { .. } => members,
+        let watches = match policy.rule {
+            DealRule::Locality { .. } => members,
             _ => 0,
         };
         DealingQueue {
@@ -212,8 +212,8 @@ impl<J: Job> DealingQueue<J> {
             refused: false,
             recalls: 0,
             dealt_to: None,
-            owed: None,
-            looks: vec![None; matrix.places()].into_boxed_slice(),
+            postponed: None,
+            seen_executed: vec![None; matrix.max_workers()].into_boxed_slice(),
             watches: vec![None; watches].into_boxed_slice(),
             transfers: TransferCounts::default(),
             matrix,
@@ -249,10 +249,10 @@ impl<J: Job> DealingQueue<J> {
                 matrix.pending(me, to)
             }
         };
-        let owed = self.owed.take_if(|_| near.is_none());
-        let mut to = owed.unwrap_or_else(|| dealer.deal(near, pending, &mut self.random));
+        let postponed = self.postponed.take_if(|_| near.is_none());
+        let mut to = postponed.unwrap_or_else(|| dealer.deal(near, pending, &mut self.random));
         if to != me && near.is_none() && state.stacked() == 0 {
-            self.owed = Some(to);
+            self.postponed = Some(to);
             to = me;
         }
         let job = job.dealt(near == Some(to));
@@ -305,7 +305,7 @@ impl<J: Job> DealingQueue<J> {
             (0..=members).find_map(|_| {
                 let from = collector.at();
                 let job = inbox.consume(matrix, me, from);
-                collector.looked(job.is_some(), policy, members);
+                collector.advance(job.is_some(), policy, members);
                 job.map(|job| (job, from))
             })
         });
@@ -326,7 +326,7 @@ impl<J: Job> DealingQueue<J> {
     }
 
     fn is_local(&self) -> bool {
-        matches!(self.policy.oracle, Oracle::Locality { .. })
+        matches!(self.policy.rule, DealRule::Locality { .. })
     }
 
     /// Asks a worker for a job, unless a worker has been asked in this search.
@@ -351,7 +351,7 @@ impl<J: Job> DealingQueue<J> {
             return Steal::Empty;
         }
         self.waits = true;
-        if (stacked, dealt) == (1, 0) && self.gets_on(index) {
+        if (stacked, dealt) == (1, 0) && self.makes_progress(index) {
             return Steal::Private;
         }
         let near = if self.is_local() {
@@ -366,7 +366,7 @@ impl<J: Job> DealingQueue<J> {
         }
         let (matrix, stays) = (&*self.matrix, self.is_local() && !stuck);
         let fits = |job: J| !(stays && job.is_near());
-        let most = if stuck { 1 } else { HANDFUL };
+        let most = if stuck { 1 } else { MAX_BATCH };
         let fetched = state.inbox.try_with(|inbox| {
             let mut jobs = inbox.give_dealt(matrix, index, most, fits);
             let moved = !jobs.is_empty();
@@ -391,9 +391,9 @@ impl<J: Job> DealingQueue<J> {
 
     /// Returns `true` if `worker`, which has a single job, has executed another one since the last
     /// look: it will begin this one sooner than a thief that has to pass a barrier.
-    fn gets_on(&mut self, worker: usize) -> bool {
+    fn makes_progress(&mut self, worker: usize) -> bool {
         let executed = Some(self.matrix.executed(worker));
-        let Some(look) = self.looks.get_mut(worker) else {
+        let Some(look) = self.seen_executed.get_mut(worker) else {
             return false;
         };
         std::mem::replace(look, executed) != executed
@@ -451,7 +451,7 @@ impl<J: Job> DealingQueue<J> {
         let most = if stuck {
             1
         } else {
-            pending.div_ceil(2).min(HANDFUL)
+            pending.div_ceil(2).min(MAX_BATCH)
         };
         let back = matrix.state(other).and_then(|state| {
             let inbox = &state.inbox;
@@ -466,7 +466,7 @@ impl<J: Job> DealingQueue<J> {
             match (fits, found) {
                 (true, None) => found = Some(job.anywhere()),
                 (true, Some(_)) => self.keep(job.anywhere()),
-                (false, _) => self.deal_again(other, job),
+                (false, _) => self.put_back(other, job),
             }
         }
         self.transfers.recalled += u64::from(found.is_some());
@@ -474,7 +474,7 @@ impl<J: Job> DealingQueue<J> {
     }
 
     /// Puts a job back into a buffer, behind the others.
-    fn deal_again(&mut self, to: usize, job: J) {
+    fn put_back(&mut self, to: usize, job: J) {
         let (me, matrix) = (self.me, &*self.matrix);
         self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));
         matrix.count_executed(me);

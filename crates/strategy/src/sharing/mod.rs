@@ -62,8 +62,7 @@ mod tests;
 use std::sync::Arc;
 
 use locksley_policy::{
-    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Target, Update, View,
-    other,
+    Actor, Memory, Offer as Decision, Outcome, Random, Sharing, Source, Target, Update, View, other,
 };
 use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
@@ -72,12 +71,12 @@ use locksley_queue::{Consumer, Owner, Steal, chase_lev};
 pub use peers::{Peer, Peers};
 
 use crate::QueuedJob;
-use crate::{BOUNDED, DonorKind, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::{DonorKind, LocalQueue, QUEUE_CAPACITY, StealHandle, StolenBatch, TransferCounts};
 use crate::{Job, outcome};
 
 /// Capacity of a worker's mailbox, in offers. Further jobs are pushed without an offer; a worker
 /// with so many unread offers does not need them.
-const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
+const MAILBOX_CAPACITY: usize = if cfg!(loom) { 2 } else { 256 };
 
 /// The owner's side of a queue of the strategy `sharing`.
 pub struct SharingQueue<J: Job> {
@@ -109,13 +108,13 @@ impl<J: Job> SharingQueue<J> {
         donor: DonorKind,
         seed: u64,
     ) -> SharingQueue<J> {
-        let entries = Entries::new(index, BOUNDED);
+        let entries = Entries::new(index, QUEUE_CAPACITY);
         let deque = chase_lev::Deque::new();
-        let (post, mailbox) = mailbox::bounded(LETTERS);
+        let (sender, mailbox) = mailbox::bounded(MAILBOX_CAPACITY);
         let me = Arc::new(Peer::new(
             deque.thief(),
             entries.peer(),
-            post,
+            sender,
             policy.heuristic.initial && donor == DonorKind::Policy,
         ));
         peers.enter(index, me.clone());
@@ -164,11 +163,11 @@ impl<J: Job> SharingQueue<J> {
         if self.donor != DonorKind::Policy {
             return self.spread_as_decided(give);
         }
-        let seeker = Seeker {
+        let actor = Actor {
             me: self.index,
             memory: self.memory(),
         };
-        let decision = self.policy.offer(seeker, &*self.peers, &mut self.random);
+        let decision = self.policy.offer(actor, &*self.peers, &mut self.random);
         let offered = decision.target().is_some_and(|donee| give(self, donee));
         if offered {
             self.transfers.offered += 1;
@@ -248,7 +247,7 @@ impl<J: Job> SharingQueue<J> {
 
     /// Updates the flag of a random worker, after an opportunity to steal.
     fn report(&mut self, outcome: Outcome) {
-        if self.is_left_out() {
+        if self.skips_at_random() {
             return;
         }
         let Some(drawn) = other(self.index, self.peers.count(), &mut self.random) else {
@@ -270,7 +269,7 @@ impl<J: Job> SharingQueue<J> {
     }
 
     /// Returns `true` with probability theta_r.
-    fn is_left_out(&mut self) -> bool {
+    fn skips_at_random(&mut self) -> bool {
         let theta = self.policy.theta_r.get();
         theta > 0.0 && self.random.unit() < theta
     }
@@ -363,14 +362,14 @@ impl<J: Job> LocalQueue<J> for SharingQueue<J> {
     }
 
     fn skips_search(&mut self) -> bool {
-        let skips = self.is_left_out();
+        let skips = self.skips_at_random();
         if skips {
             self.report(Outcome::Skipped);
         }
         skips
     }
 
-    fn wants_call(&self) -> bool {
+    fn wants_attention(&self) -> bool {
         self.is_spreading()
     }
 

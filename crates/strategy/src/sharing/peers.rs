@@ -25,7 +25,7 @@ pub struct Peer<J: Job> {
     /// donors and by this worker.
     invitation: CachePadded<AtomicUsize>,
     /// The sender of the worker's mailbox.
-    post: Sender<Offer>,
+    sender: Sender<Offer>,
     /// Set if the worker is to give work away. Read by the worker at each push, written by it and
     /// by thieves.
     spreading: CachePadded<AtomicBool>,
@@ -40,7 +40,7 @@ impl<J: Job> Peer<J> {
     pub(super) fn new(
         stealer: chase_lev::Stealer<EntryRef>,
         entries: OfferPeer<J>,
-        post: Sender<Offer>,
+        sender: Sender<Offer>,
         spreading: bool,
     ) -> Peer<J> {
         Peer {
@@ -48,7 +48,7 @@ impl<J: Job> Peer<J> {
             entries,
             state: State::new(),
             invitation: CachePadded::new(AtomicUsize::new(0)),
-            post,
+            sender,
             spreading: CachePadded::new(AtomicBool::new(spreading)),
             last_thief: AtomicUsize::new(0),
             ghosts: AtomicU64::new(0),
@@ -111,7 +111,7 @@ impl<J: Job> Peer<J> {
 
     /// Leaves an offer in the mailbox, if there is room. For all workers.
     pub(super) fn send(&self, offer: Offer) -> bool {
-        self.post.send(offer).is_ok()
+        self.sender.send(offer).is_ok()
     }
 
     /// For the worker: takes the offer in its cell, if any.

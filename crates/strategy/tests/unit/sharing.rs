@@ -108,7 +108,7 @@ mod alone {
         assert_eq!(donee.me.take_invitation(), None, "it came too late");
         let given = donor.transfers();
         assert_eq!((given.offered, given.refused), (2, 1));
-        assert!(donor.wants_call(), "greedy goes on");
+        assert!(donor.wants_attention(), "greedy goes on");
     }
 
     /// A thief's attempt sets the flag of a worker and returns its index; one invitation resets the
@@ -118,13 +118,13 @@ mod alone {
         let (mut donor, mut donee) = pair("sharing:tit-for-tat");
         donee.set_open(true);
         donor.share_public();
-        assert!(!donor.wants_call() && !donee.has_offer(), "not asked");
+        assert!(!donor.wants_attention() && !donee.has_offer(), "not asked");
         donee.steal_batch(&donor.peer());
         assert_eq!(donee.asked.take(), Some(0));
         assert_eq!(donee.asked.take(), None);
-        assert!(donor.wants_call());
+        assert!(donor.wants_attention());
         donor.share_public();
-        assert!(!donor.wants_call());
+        assert!(!donor.wants_attention());
         assert_eq!(donee.me.take_invitation(), Some(0));
         donor.share_public();
         assert!(!donee.has_offer(), "paid for once");
@@ -239,10 +239,10 @@ mod alone {
     }
 
     #[test]
-    fn a_full_pile_gives_back() {
+    fn a_full_queue_returns_the_job() {
         let jobs = Dummies::new(1);
         let mut queue = peers(1, "sharing").pop().expect("one");
-        for _ in 0..BOUNDED {
+        for _ in 0..QUEUE_CAPACITY {
             push(&mut queue, jobs.job(0));
         }
         assert!(queue.push(jobs.job(0)).is_err());

@@ -120,9 +120,9 @@ fn a_batch_is_no_larger_than_the_room_for_it() {
     for victim in &victims {
         while thief.balance(&victim.halves()).is_success() {}
     }
-    assert_eq!(Owner::len(&thief.moved), BOUNDED);
+    assert_eq!(Owner::len(&thief.moved), QUEUE_CAPACITY);
     let left: usize = victims.iter().map(HalfQueue::load).sum();
-    assert_eq!(left, 2 * BOUNDED);
+    assert_eq!(left, 2 * QUEUE_CAPACITY);
     // A thief can still take one job to run it.
     assert!(matches!(
         thief.steal_batch(&victims[2].halves()),

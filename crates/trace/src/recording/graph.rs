@@ -36,7 +36,7 @@ pub(crate) struct Node {
 }
 
 /// A strand that is to be added.
-struct Visit<'r> {
+struct PendingStrand<'r> {
     strand: &'r Strand,
     first: usize,
     /// Successor of its end.
@@ -46,7 +46,7 @@ struct Visit<'r> {
 }
 
 /// A scope around the strands that are added.
-struct Around {
+struct EnclosingScope {
     scope: usize,
     end: usize,
     outer: Option<usize>,
@@ -71,18 +71,18 @@ pub(crate) struct Graph {
 impl Graph {
     /// Creates the graph of runs, one after the other.
     pub(super) fn of(runs: &[Arc<Strand>]) -> Graph {
-        let mut drawing = Drawing::default();
-        let mut first = drawing.add();
+        let mut builder = GraphBuilder::default();
+        let mut first = builder.add();
         for (number, run) in runs.iter().enumerate() {
-            let to = (number + 1 < runs.len()).then(|| drawing.add());
-            drawing.draw(run, first, to);
+            let to = (number + 1 < runs.len()).then(|| builder.add());
+            builder.add_run(run, first, to);
             first = to.unwrap_or(first);
         }
-        let ends = drawing.tasks.values();
+        let ends = builder.tasks.values();
         let unjoined = ends.filter(|ends| ends.spawned.is_some() && ends.joined.is_none());
         Graph {
-            unordered: drawing.unordered + unjoined.count(),
-            nodes: drawing.nodes,
+            unordered: builder.unordered + unjoined.count(),
+            nodes: builder.nodes,
         }
     }
 
@@ -118,17 +118,17 @@ impl Hasher for AddressHasher {
 
 /// A graph under construction.
 #[derive(Default)]
-struct Drawing<'r> {
+struct GraphBuilder<'r> {
     nodes: Vec<Node>,
-    scopes: Vec<Around>,
+    scopes: Vec<EnclosingScope>,
     /// Tasks on their own, by the address of the slot, which the recording keeps alive.
     tasks: HashMap<*const OnceLock<Strand>, TaskEnds, BuildHasherDefault<AddressHasher>>,
     unordered: usize,
     /// A work list, so that deep programs cannot overflow the stack.
-    visits: Vec<Visit<'r>>,
+    pending: Vec<PendingStrand<'r>>,
 }
 
-impl<'r> Drawing<'r> {
+impl<'r> GraphBuilder<'r> {
     #[inline(never)]
     fn add(&mut self) -> usize {
         self.nodes.push(Node::default());
@@ -136,19 +136,19 @@ impl<'r> Drawing<'r> {
     }
 
     /// Adds a run from its first node on.
-    fn draw(&mut self, run: &'r Strand, first: usize, to: Option<usize>) {
-        self.visits.push(Visit {
+    fn add_run(&mut self, run: &'r Strand, first: usize, to: Option<usize>) {
+        self.pending.push(PendingStrand {
             strand: run,
             first,
             to,
             inside: None,
         });
-        while let Some(visit) = self.visits.pop() {
+        while let Some(visit) = self.pending.pop() {
             let mut at = visit.first;
             for (nanoseconds, item) in &visit.strand.parts {
                 let then = self.add();
                 self.nodes[at].nanoseconds = *nanoseconds;
-                let next = self.draw_item(item, at, then, visit.inside);
+                let next = self.add_item(item, at, then, visit.inside);
                 self.nodes[at].next = next;
                 at = then;
             }
@@ -163,7 +163,7 @@ impl<'r> Drawing<'r> {
     #[inline(never)]
     fn enter(&mut self, strand: &'r Strand, to: usize, inside: Option<usize>) -> Option<usize> {
         let first = self.add();
-        self.visits.push(Visit {
+        self.pending.push(PendingStrand {
             strand,
             first,
             to: Some(to),
@@ -174,7 +174,7 @@ impl<'r> Drawing<'r> {
 
     /// Returns the successors of the node `at`, which ends with `item`. `then` is the node after
     /// the item.
-    fn draw_item(
+    fn add_item(
         &mut self,
         item: &'r Item,
         at: usize,
@@ -186,7 +186,7 @@ impl<'r> Drawing<'r> {
                 .each_ref()
                 .map(|strand| self.enter(strand, then, inside)),
             Item::Scope(scope, body) => {
-                self.scopes.push(Around {
+                self.scopes.push(EnclosingScope {
                     scope: *scope,
                     end: then,
                     outer: inside,
@@ -201,16 +201,16 @@ impl<'r> Drawing<'r> {
             },
             Item::Task(slot) => {
                 self.ends(slot).spawned = Some(at);
-                [Some(then), self.draw_task(slot)]
+                [Some(then), self.add_task(slot)]
             }
             Item::Joined(slot) => {
                 self.ends(slot).joined = Some(then);
                 if let Some(spawned) = self.ends(slot).spawned {
-                    self.nodes[spawned].next[1] = self.draw_task(slot);
+                    self.nodes[spawned].next[1] = self.add_task(slot);
                 }
                 [Some(then), None]
             }
-            Item::Tasks(tasks) => [Some(self.draw_tasks(tasks, then)), None],
+            Item::Tasks(tasks) => [Some(self.add_tasks(tasks, then)), None],
             Item::Unordered => {
                 self.unordered += 1;
                 [Some(then), None]
@@ -225,7 +225,7 @@ impl<'r> Drawing<'r> {
 
     /// Schedules a task whose spawn has been added, if its join has been too. Returns its first
     /// node.
-    fn draw_task(&mut self, slot: &'r Slot) -> Option<usize> {
+    fn add_task(&mut self, slot: &'r Slot) -> Option<usize> {
         let joined = self.ends(slot).joined?;
         self.enter(slot.get()?, joined, None)
     }
@@ -233,7 +233,7 @@ impl<'r> Drawing<'r> {
     /// Schedules the tasks of a flow. Returns the node that leads to the tasks without
     /// dependencies.
     #[inline(never)]
-    fn draw_tasks(&mut self, tasks: &'r TaskGraph, then: usize) -> usize {
+    fn add_tasks(&mut self, tasks: &'r TaskGraph, then: usize) -> usize {
         let first: Vec<usize> = tasks.strands.iter().map(|_| self.add()).collect();
         let mut next = vec![Vec::new(); first.len()];
         let mut starts = Vec::new();
@@ -248,7 +248,7 @@ impl<'r> Drawing<'r> {
         for (number, strand) in tasks.strands.iter().enumerate() {
             let to = Some(self.lead_to(&next[number]).unwrap_or(then));
             match strand.get() {
-                Some(strand) => self.visits.push(Visit {
+                Some(strand) => self.pending.push(PendingStrand {
                     strand,
                     first: first[number],
                     to,

@@ -2,9 +2,9 @@ use super::*;
 
 #[test]
 fn an_entry_fits_into_a_word() {
-    let begins = Activity::ALL.map(What::Begin).into_iter();
-    let ends = Activity::ALL.map(What::End);
-    let moves = Arrow::ALL.map(|how| What::Moved(how, MOST_INDEX));
+    let begins = Activity::ALL.map(EntryKind::Begin).into_iter();
+    let ends = Activity::ALL.map(EntryKind::End);
+    let moves = Arrow::ALL.map(|how| EntryKind::Moved(how, MOST_INDEX));
     for what in begins.chain(ends).chain(moves) {
         for depth in [0, 7, u16::MAX] {
             for load in [0, 9, u16::MAX] {

@@ -1,12 +1,12 @@
 //! The entries of programs over arrays, and of trees of tasks.
 
-use super::entries::{CLASSIC, Kind, SEED, numbers, words};
+use super::entries::{CLASSIC, ProgramKind, SEED, numbers, words};
 use super::{Entry, Parameter};
 
 /// How tasks are handed to the workers, for programs that have a choice.
 pub(super) const BY: Parameter = words(
     "by",
-    "how tasks come to the workers: halves are forked, each is spawned, or spawned near a worker",
+    "whether tasks are forked in halves, spawned one by one, or spawned near a worker",
     &["fork", "spawn", "near"],
     ["fork", "fork"],
 );
@@ -14,7 +14,7 @@ pub(super) const BY: Parameter = words(
 /// As [`BY`], for tasks that have no data of their own.
 pub(super) const BY_SPAWN: Parameter = words(
     "by",
-    "how tasks come to the workers: forked, or spawned one by one",
+    "whether tasks are forked, or spawned one by one",
     &["fork", "spawn"],
     ["fork", "fork"],
 );
@@ -24,18 +24,18 @@ pub(super) const PHASES: Entry = Entry {
     about: "phases over the same blocks of memory: a block is in the cache of its last worker",
     source: "Acar, Blelloch and Blumofe, The data locality of work stealing",
     parameters: &[
-        numbers("blocks", "how many", [1, 100_000], [64, 256]),
+        numbers("blocks", "number of blocks", [1, 100_000], [64, 256]),
         numbers(
             "length",
-            "numbers of a block",
+            "elements of a block",
             [1, 10_000_000],
             [4096, 4096],
         ),
-        numbers("phases", "how many", [0, 100_000], [100, 400]),
+        numbers("phases", "number of phases", [0, 100_000], [100, 400]),
         BY,
         SEED,
     ],
-    kind: Kind::Phases,
+    kind: ProgramKind::Phases,
 };
 
 pub(super) const MARK: Entry = Entry {
@@ -45,24 +45,24 @@ pub(super) const MARK: Entry = Entry {
     parameters: &[
         words(
             "heap",
-            "what refers to what: random, long lists, or large arrays",
+            "shape of the references: random, long lists, or large arrays",
             &["random", "lists", "arrays"],
             ["random", "random"],
         ),
         numbers(
             "objects",
-            "of which a quarter is garbage",
+            "number of objects, a quarter of them garbage",
             [1, 50_000_000],
             [1_000_000, 10_000_000],
         ),
         SEED,
     ],
-    kind: Kind::Mark,
+    kind: ProgramKind::Mark,
 };
 
 pub(super) const SKYNET: Entry = Entry {
     name: "skynet",
-    about: "tasks that do nothing but start ten others, down to leaves that are counted",
+    about: "tasks that only start ten others each; the leaves are counted",
     source: "the skynet microbenchmark",
     parameters: &[numbers(
         "levels",
@@ -70,36 +70,36 @@ pub(super) const SKYNET: Entry = Entry {
         [0, 9],
         [6, 8],
     )],
-    kind: Kind::Skynet,
+    kind: ProgramKind::Skynet,
 };
 
 pub(super) const PRIMES: Entry = Entry {
     name: "primes",
-    about: "how many primes there are up to a number, by trial division: later parts are slower",
+    about: "counts the primes up to a number by trial division: later parts are slower",
     source: CLASSIC,
     parameters: &[numbers(
         "n",
-        "up to where",
+        "largest number that is tested",
         [0, 100_000_000],
         [1_000_000, 10_000_000],
     )],
-    kind: Kind::Primes,
+    kind: ProgramKind::Primes,
 };
 
 pub(super) const SCAN: Entry = Entry {
     name: "scan",
-    about: "prefix sums in two sweeps: memory",
+    about: "prefix sums in two sweeps: limited by memory",
     source: "Blelloch, Prefix sums and their applications",
     parameters: &[
         numbers(
             "n",
-            "how many numbers",
+            "number of elements",
             [0, 100_000_000],
             [10_000_000, 50_000_000],
         ),
         SEED,
     ],
-    kind: Kind::Scan,
+    kind: ProgramKind::Scan,
 };
 
 pub(super) const FOLD: Entry = Entry {
@@ -109,25 +109,25 @@ pub(super) const FOLD: Entry = Entry {
     parameters: &[
         numbers(
             "n",
-            "how many maps",
+            "number of affine maps that are composed",
             [0, 100_000_000],
             [10_000_000, 50_000_000],
         ),
         SEED,
     ],
-    kind: Kind::Fold,
+    kind: ProgramKind::Fold,
 };
 
 pub(super) const NBODY: Entry = Entry {
     name: "nbody",
-    about: "bodies that attract each other, each by all: arithmetic, and a barrier after each step",
+    about: "bodies that attract each other: arithmetic, and a barrier after each step",
     source: CLASSIC,
     parameters: &[
-        numbers("n", "how many bodies", [0, 100_000], [1000, 4000]),
-        numbers("steps", "in time", [0, 100_000], [20, 40]),
+        numbers("n", "number of bodies", [0, 100_000], [1000, 4000]),
+        numbers("steps", "number of time steps", [0, 100_000], [20, 40]),
         SEED,
     ],
-    kind: Kind::NBody,
+    kind: ProgramKind::NBody,
 };
 
 pub(super) const PI: Entry = Entry {
@@ -136,9 +136,9 @@ pub(super) const PI: Entry = Entry {
     source: "Agrawal and Indurkha, Work stealing dequeues (report)",
     parameters: &[numbers(
         "intervals",
-        "how many",
+        "number of intervals",
         [1, 100_000_000_000],
         [100_000_000, 1_000_000_000],
     )],
-    kind: Kind::Pi,
+    kind: ProgramKind::Pi,
 };

@@ -4,8 +4,8 @@ use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
 use crate::{
     Batch, Chain, Costs, Generator, Heap, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Mark,
-    Merge, Multiplication, ParallelLoop, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts,
-    UtsTree, Way, Words,
+    Merge, Multiplication, ParallelLoop, Phases, Quicksort, Rays, Shape, Sort, SpawnMode, Strassen,
+    Tree, Uts, UtsTree, Words,
 };
 
 /// Access to parameters, whose types and ranges were checked when the spec was made.
@@ -47,9 +47,9 @@ impl Spec {
 
     /// The valid words of the parameter are the names of the published trees.
     pub(super) fn uts(&self) -> Uts {
-        let tree = self.word("tree").and_then(UtsTree::published);
+        let tree = self.word("tree").and_then(UtsTree::published_with_size);
         let (tree, size) = tree.unwrap_or(UtsTree::SMALLEST);
-        Uts::known(tree, size)
+        Uts::with_size(tree, size)
     }
 
     pub(super) fn own_uts(&self) -> Result<Uts, SpecError> {
@@ -66,7 +66,7 @@ impl Spec {
             Some("hybrid") => UtsTree::hybrid(shape, depth, branching, q, m, seed),
             _ => UtsTree::geometric(shape, depth, branching, seed),
         };
-        let (uts, ended) = Uts::within(tree, MOST_NODES, MOST_LEVELS);
+        let (uts, ended) = Uts::limited(tree, MOST_NODES, MOST_LEVELS);
         if ended {
             return Ok(uts);
         }
@@ -104,21 +104,21 @@ impl Spec {
 
     pub(super) fn heat(&self) -> Heat {
         let (rows, columns) = (self.size("rows"), self.size("columns"));
-        Heat::new(rows, columns, self.short("sweeps"), self.size("block")).by(self.way())
+        Heat::new(rows, columns, self.short("sweeps"), self.size("block")).by(self.mode())
     }
 
-    fn way(&self) -> Way {
+    fn mode(&self) -> SpawnMode {
         match self.word("by") {
-            Some("spawn") => Way::Spawn,
-            Some("near") => Way::Near,
-            _ => Way::Fork,
+            Some("spawn") => SpawnMode::Spawn,
+            Some("near") => SpawnMode::Near,
+            _ => SpawnMode::Fork,
         }
     }
 
     pub(super) fn phases(&self) -> Phases {
         let (blocks, length) = (self.size("blocks"), self.size("length"));
-        let (way, seed) = (self.way(), self.long("seed"));
-        Phases::new(blocks, length, self.short("phases"), way, seed)
+        let (mode, seed) = (self.mode(), self.long("seed"));
+        Phases::new(blocks, length, self.short("phases"), mode, seed)
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -131,7 +131,7 @@ impl Spec {
     }
 
     pub(super) fn knapsack(&self) -> Result<Knapsack, SpecError> {
-        match Knapsack::within(self.size("n"), self.long("seed"), MOST_BRANCHES) {
+        match Knapsack::limited(self.size("n"), self.long("seed"), MOST_BRANCHES) {
             (knapsack, true) => Ok(knapsack),
             (_, false) => Err(self.too_much("branches", MOST_BRANCHES)),
         }
@@ -162,9 +162,9 @@ impl Spec {
     pub(super) fn costs(&self) -> Costs {
         match self.word("costs") {
             Some("triangular") => Costs::Triangular,
-            Some("dear-front") => Costs::DearFront,
-            Some("dear-end") => Costs::DearEnd,
-            Some("dear-random") => Costs::DearRandom,
+            Some("costly-front") => Costs::CostlyFront,
+            Some("costly-end") => Costs::CostlyEnd,
+            Some("costly-random") => Costs::CostlyRandom,
             _ => Costs::Equal,
         }
     }
@@ -181,8 +181,8 @@ impl Spec {
             Some("equal") => Batch::even(tasks, heavy),
             _ => Batch::skewed(tasks, heavy),
         };
-        match self.way() {
-            Way::Fork => batch,
+        match self.mode() {
+            SpawnMode::Fork => batch,
             _ => batch.spawned(),
         }
     }
@@ -190,8 +190,8 @@ impl Spec {
     pub(super) fn generator(&self) -> Generator {
         let (gap, grain) = (self.short("gap"), self.short("grain"));
         let generator = Generator::new(self.short("tasks"), gap, grain, self.long("seed"));
-        match self.way() {
-            Way::Fork => generator,
+        match self.mode() {
+            SpawnMode::Fork => generator,
             _ => generator.spawned(),
         }
     }

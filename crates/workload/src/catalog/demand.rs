@@ -1,10 +1,11 @@
 //! Estimates of what a program needs, before it is built.
 
 use super::Spec;
-use super::entries::Kind;
+use super::entries::ProgramKind;
 use crate::fib::Fib;
 use crate::loops::Costs;
 use crate::matrix::Matrix;
+use crate::strassen::BASE;
 use crate::uts::UtsTree;
 
 /// The largest amount of memory that a program of the catalogue may use for its data, in bytes: 2
@@ -39,13 +40,13 @@ pub(super) const MOST_LEVELS: u32 = 4000;
 pub(super) const MOST_BRANCHES: u64 = 500_000_000;
 
 /// The default stack of a thread, in bytes.
-const USUAL_STACK: u64 = 2 << 20;
+const DEFAULT_STACK: u64 = 2 << 20;
 
 /// Stack per level of a tree, including the halving of its children, without optimisation.
-const LEVEL: u64 = 16 << 10;
+const STACK_PER_LEVEL: u64 = 16 << 10;
 
 /// Stack per task of the generator, without optimisation.
-const FRAME: u64 = 4 << 10;
+const STACK_PER_TASK: u64 = 4 << 10;
 
 /// The largest additional stack that is requested for a program.
 const MOST_STACK: u64 = 1 << 30;
@@ -79,67 +80,72 @@ impl Demand {
         let n = get("n");
         let side = Matrix::rounded(spec.size("n")) as u64;
         match spec.entry().kind {
-            Kind::Fib => data(0, Fib::number(n + 1)),
+            ProgramKind::Fib => data(0, Fib::number(n + 1)),
             // The number of intervals grows with the cube root of the precision.
-            Kind::Integrate => data(0, 10 * 10_u64.pow(get("digits") as u32 / 3)),
+            ProgramKind::Integrate => data(0, 10 * 10_u64.pow(get("digits") as u32 / 3)),
             // Each further queen takes about six times as many steps; 16 take about 10^10.
-            Kind::Queens => data(0, 10_u64.pow(10) / 6_u64.pow(16 - n.min(16) as u32)),
-            Kind::Uts => published(spec),
-            Kind::OwnUts => Demand {
-                stack: u64::from(MOST_LEVELS) * LEVEL,
+            ProgramKind::Queens => data(0, 10_u64.pow(10) / 6_u64.pow(16 - n.min(16) as u32)),
+            ProgramKind::Uts => published(spec),
+            ProgramKind::OwnUts => Demand {
+                stack: u64::from(MOST_LEVELS) * STACK_PER_LEVEL,
                 ..Demand::default()
             },
-            Kind::Sort => data(32 * n, product([n, n.max(2).ilog2().into()])),
-            Kind::Quicksort => data(24 * n, product([n, n.max(2).ilog2().into()])),
-            Kind::Matrix => data(product([24, side, side]), product([side; 3])),
-            // Operands and products of the levels that are in progress; more of them in parallel.
-            Kind::Strassen => data(product([24 + 48, side, side]), product([side; 3])),
-            Kind::Lu => data(product([16, side, side]), product([side; 3]) / 3),
-            Kind::Heat => {
+            ProgramKind::Sort => data(32 * n, product([n, n.max(2).ilog2().into()])),
+            ProgramKind::Quicksort => data(24 * n, product([n, n.max(2).ilog2().into()])),
+            ProgramKind::Matrix => data(product([24, side, side]), product([side; 3])),
+            ProgramKind::Strassen => {
+                let matrices = product([24, side, side]);
+                data(matrices + temporaries(side), product([side; 3]))
+            }
+            ProgramKind::Lu => data(product([16, side, side]), product([side; 3]) / 3),
+            ProgramKind::Heat => {
                 let cells = product([get("rows") + 2, get("columns") + 2]);
                 data(product([16, cells]), product([cells, get("sweeps")]))
             }
             // Known only after the branches have been counted.
-            Kind::Knapsack => data(0, 0),
-            Kind::Tree => data(32 << get("layers"), 1 << get("layers")),
-            Kind::Mandelbrot => data(product([8, n, n]), product([n, n, get("limit")])),
-            Kind::Rays => {
+            ProgramKind::Knapsack => data(0, 0),
+            ProgramKind::Tree => data(32 << get("layers"), 1 << get("layers")),
+            ProgramKind::Mandelbrot => data(product([8, n, n]), product([n, n, get("limit")])),
+            ProgramKind::Rays => {
                 let steps = product([n, n, get("spheres") + 1, get("bounces") + 1]);
                 data(product([8, n, n]), steps)
             }
-            Kind::Words => data(product([16, n]), product([50, n])),
-            Kind::Batch => batch(spec),
-            Kind::Loop => data(0, loop_steps(spec)),
-            Kind::Generator => Demand {
-                stack: FRAME * get("tasks"),
-                ..data(0, product([get("tasks"), get("gap") + get("grain")]))
+            ProgramKind::Words => data(product([16, n]), product([50, n])),
+            ProgramKind::Batch => batch(spec),
+            ProgramKind::Loop => data(0, loop_steps(spec)),
+            ProgramKind::Generator => Demand {
+                stack: STACK_PER_TASK * get("tasks"),
+                ..data(
+                    product([spawn_bytes(spec), get("tasks")]),
+                    product([get("tasks"), get("gap") + get("grain")]),
+                )
             },
-            Kind::Chain => {
+            ProgramKind::Chain => {
                 let period = get("serial") + 2 * get("parallel");
                 data(0, product([get("periods"), period]))
             }
-            Kind::Phases => {
+            ProgramKind::Phases => {
                 let numbers = product([get("blocks"), get("length")]);
                 data(product([16, numbers]), product([numbers, get("phases")]))
             }
-            Kind::Mark => Demand {
+            ProgramKind::Mark => Demand {
                 // A fork halves a stack, so each level has visited at least half a stack of
                 // objects.
-                stack: (FRAME * (get("objects") / 32)).min(MOST_STACK),
+                stack: (STACK_PER_TASK * (get("objects") / 32)).min(MOST_STACK),
                 ..data(product([40, get("objects")]), product([20, get("objects")]))
             },
-            Kind::Skynet => data(0, 10_u64.pow(get("levels") as u32)),
-            Kind::Primes => data(n, product([n, n.isqrt()]) / 8),
-            Kind::Scan => data(product([8, n]), product([2, n])),
-            Kind::Fold => data(product([16, n]), n),
-            Kind::NBody => data(product([224, n]), product([20, n, n, get("steps")])),
-            Kind::Pi => data(0, get("intervals")),
+            ProgramKind::Skynet => data(0, 10_u64.pow(get("levels") as u32)),
+            ProgramKind::Primes => data(n, product([n, n.isqrt()]) / 8),
+            ProgramKind::Scan => data(product([8, n]), product([2, n])),
+            ProgramKind::Fold => data(product([16, n]), n),
+            ProgramKind::NBody => data(product([224, n]), product([20, n, n, get("steps")])),
+            ProgramKind::Pi => data(0, get("intervals")),
         }
     }
 
     /// Returns a sufficient size for a thread's stack.
     pub(super) fn stack(self) -> usize {
-        (USUAL_STACK + self.stack) as usize
+        (DEFAULT_STACK + self.stack) as usize
     }
 
     /// Returns the first resource that exceeds its limit, as its name, the demand and the limit.
@@ -153,10 +159,10 @@ impl Demand {
 }
 
 fn published(spec: &Spec) -> Demand {
-    let tree = spec.word("tree").and_then(UtsTree::published);
+    let tree = spec.word("tree").and_then(UtsTree::published_with_size);
     let (_, size) = tree.unwrap_or(UtsTree::SMALLEST);
     Demand {
-        stack: u64::from(size.depth) * LEVEL,
+        stack: u64::from(size.depth) * STACK_PER_LEVEL,
         // A node is a hash.
         ..data(0, product([20, size.nodes]))
     }
@@ -167,9 +173,27 @@ fn published(spec: &Spec) -> Demand {
 fn loop_steps(spec: &Spec) -> u64 {
     let dearer = match spec.costs() {
         Costs::Equal | Costs::Triangular => 1,
-        Costs::DearFront | Costs::DearEnd | Costs::DearRandom => 11,
+        Costs::CostlyFront | Costs::CostlyEnd | Costs::CostlyRandom => 11,
     };
     product([spec.long("n"), spec.long("work"), dearer])
+}
+
+/// Returns the bytes for each task that is spawned: its result, and the job on the heap. 0 if tasks
+/// are forked.
+fn spawn_bytes(spec: &Spec) -> u64 {
+    match spec.word("by") {
+        Some("spawn") => 8 + 64,
+        _ => 0,
+    }
+}
+
+/// Returns the bytes of the operands and results of Strassen's products, if all run in parallel.
+fn temporaries(side: u64) -> u64 {
+    if side <= BASE as u64 {
+        return 0;
+    }
+    let half = side / 2;
+    7 * (product([24, half, half]) + temporaries(half))
 }
 
 fn batch(spec: &Spec) -> Demand {
@@ -179,7 +203,7 @@ fn batch(spec: &Spec) -> Demand {
         _ => spec.long("heavy"),
     };
     data(
-        product([8, tasks]),
+        product([8 + spawn_bytes(spec), tasks]),
         product([2, tasks, Fib::number(largest)]),
     )
 }

@@ -5,7 +5,7 @@ use super::{Entry, Parameter, Value, Values};
 
 /// The program of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProgramKind {
     Fib,
     Integrate,
     Queens,
@@ -87,8 +87,12 @@ const UTS: &str = "Olivier et al., UTS: an unbalanced tree search benchmark";
 pub(super) const CLASSIC: &str = "a classic";
 
 /// The seed of programs with pseudo-random data.
-pub(super) const SEED: Parameter =
-    numbers("seed", "which pseudo-random data", [0, u64::MAX], [7, 7]);
+pub(super) const SEED: Parameter = numbers(
+    "seed",
+    "seed of the pseudo-random data",
+    [0, u64::MAX],
+    [7, 7],
+);
 
 const SIDE: Parameter = numbers(
     "n",
@@ -102,32 +106,37 @@ pub(super) static ENTRIES: &[Entry] = &[
         name: "fib",
         about: "Fibonacci numbers by their recursive definition: nothing but forks",
         source: CILK,
-        parameters: &[numbers("n", "which one", [0, 50], [37, 43])],
-        kind: Kind::Fib,
+        parameters: &[numbers(
+            "n",
+            "index of the Fibonacci number",
+            [0, 50],
+            [37, 43],
+        )],
+        kind: ProgramKind::Fib,
     },
     Entry {
         name: "integrate",
-        about: "adaptive quadrature of a sharp peak: where the work is shows only on the way",
+        about: "adaptive quadrature of a sharp peak: the work is uneven and not known in advance",
         source: "a classic; the integral is known by a formula",
         parameters: &[numbers(
             "digits",
-            "an interval is halved while that changes its area by 10^-digits",
+            "precision: an interval is halved while that changes its area by 10^-digits",
             [1, 20],
             [15, 18],
         )],
-        kind: Kind::Integrate,
+        kind: ProgramKind::Integrate,
     },
     Entry {
         name: "queens",
-        about: "in how many ways n queens can stand on a board: an irregular search",
+        about: "counts the placements of n queens on a board: an irregular search",
         source: "a classic; the numbers of ways are OEIS A000170",
         parameters: &[numbers(
             "n",
-            "queens, and the side of the board",
+            "number of queens, and side of the board",
             [0, 16],
             [13, 15],
         )],
-        kind: Kind::Queens,
+        kind: ProgramKind::Queens,
     },
     Entry {
         name: "uts",
@@ -139,7 +148,7 @@ pub(super) static ENTRIES: &[Entry] = &[
             &["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"],
             ["T3", "T3"],
         )],
-        kind: Kind::Uts,
+        kind: ProgramKind::Uts,
     },
     Entry {
         name: "uts-own",
@@ -148,7 +157,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         parameters: &[
             words(
                 "type",
-                "how numbers of children are distributed; hybrid is binomial in its lower half",
+                "distribution of the number of children; hybrid is binomial in its lower half",
                 &["binomial", "geometric", "hybrid"],
                 ["geometric", "geometric"],
             ),
@@ -166,20 +175,30 @@ pub(super) static ENTRIES: &[Entry] = &[
             ),
             decimals(
                 "branching",
-                "b: children of the root, on average",
+                "b: mean number of children of the root",
                 [0.0, 10_000.0],
                 4.0,
             ),
             decimals(
                 "q",
-                "q: how probably a node of a binomial tree has children",
+                "q: probability that a node of a binomial tree has children",
                 [0.0, 1.0],
                 0.12,
             ),
-            numbers("m", "m: how many it has then", [0, 100], [8, 8]),
-            numbers("seed", "r: which tree", [0, u32::MAX as u64], [19, 19]),
+            numbers(
+                "m",
+                "m: number of children of such a node",
+                [0, 100],
+                [8, 8],
+            ),
+            numbers(
+                "seed",
+                "r: seed of the tree",
+                [0, u32::MAX as u64],
+                [19, 19],
+            ),
         ],
-        kind: Kind::OwnUts,
+        kind: ProgramKind::OwnUts,
     },
     Entry {
         name: "sort",
@@ -188,19 +207,19 @@ pub(super) static ENTRIES: &[Entry] = &[
         parameters: &[
             numbers(
                 "n",
-                "how many numbers",
+                "number of elements to sort",
                 [0, 100_000_000],
                 [2_000_000, 20_000_000],
             ),
             words(
                 "merge",
-                "how halves are merged",
+                "method of merging sorted halves",
                 &["serial", "parallel", "path"],
                 ["serial", "serial"],
             ),
             SEED,
         ],
-        kind: Kind::Sort,
+        kind: ProgramKind::Sort,
     },
     Entry {
         name: "quicksort",
@@ -209,59 +228,64 @@ pub(super) static ENTRIES: &[Entry] = &[
         parameters: &[
             numbers(
                 "n",
-                "how many numbers",
+                "number of elements to sort",
                 [0, 100_000_000],
                 [2_000_000, 20_000_000],
             ),
             SEED,
         ],
-        kind: Kind::Quicksort,
+        kind: ProgramKind::Quicksort,
     },
     Entry {
         name: "matrix",
         about: "multiplication of square matrices by recursive halving: much arithmetic, regular",
         source: CILK,
         parameters: &[SIDE],
-        kind: Kind::Matrix,
+        kind: ProgramKind::Matrix,
     },
     Entry {
         name: "strassen",
         about: "Strassen's multiplication: seven products in parallel, with temporaries",
         source: "Strassen, Gaussian elimination is not optimal",
         parameters: &[SIDE],
-        kind: Kind::Strassen,
+        kind: ProgramKind::Strassen,
     },
     Entry {
         name: "lu",
         about: "LU decomposition by recursive halving: parallel parts that wait for each other",
         source: CILK,
         parameters: &[SIDE, SEED],
-        kind: Kind::Lu,
+        kind: ProgramKind::Lu,
     },
     Entry {
         name: "heat",
         about: "sweeps of a stencil over a plate: memory, and the same row blocks in every sweep",
         source: CILK,
         parameters: &[
-            numbers("rows", "of the plate", [1, 50_000], [2048, 4096]),
-            numbers("columns", "of the plate", [1, 50_000], [2048, 4096]),
-            numbers("sweeps", "over the whole plate", [0, 100_000], [20, 50]),
+            numbers("rows", "rows of the plate", [1, 50_000], [2048, 4096]),
+            numbers("columns", "columns of the plate", [1, 50_000], [2048, 4096]),
+            numbers(
+                "sweeps",
+                "number of sweeps over the plate",
+                [0, 100_000],
+                [20, 50],
+            ),
             numbers(
                 "block",
-                "rows that are done in series",
+                "rows of a block, which is one task",
                 [1, 50_000],
                 [32, 32],
             ),
             arrays::BY,
         ],
-        kind: Kind::Heat,
+        kind: ProgramKind::Heat,
     },
     Entry {
         name: "knapsack",
         about: "branch and bound with a shared bound: speculative, more or less work in parallel",
         source: CILK,
-        parameters: &[numbers("n", "how many items", [0, 100], [64, 72]), SEED],
-        kind: Kind::Knapsack,
+        parameters: &[numbers("n", "number of items", [0, 100], [64, 72]), SEED],
+        kind: ProgramKind::Knapsack,
     },
     Entry {
         name: "tree",
@@ -276,64 +300,69 @@ pub(super) static ENTRIES: &[Entry] = &[
             ),
             words(
                 "layout",
-                "in which order the nodes lie in memory",
+                "order of the nodes in memory",
                 &["preorder", "postorder"],
                 ["preorder", "preorder"],
             ),
         ],
-        kind: Kind::Tree,
+        kind: ProgramKind::Tree,
     },
     Entry {
         name: "mandelbrot",
         about: "the Mandelbrot set: pixels that take one step or thousands, next to each other",
         source: CLASSIC,
         parameters: &[
-            numbers("n", "the side of the image", [1, 10_000], [400, 1000]),
+            numbers("n", "side of the image in pixels", [1, 10_000], [400, 1000]),
             numbers(
                 "limit",
-                "steps of a pixel at most",
+                "largest number of steps of a pixel",
                 [1, 1_000_000],
                 [1000, 2000],
             ),
         ],
-        kind: Kind::Mandelbrot,
+        kind: ProgramKind::Mandelbrot,
     },
     Entry {
         name: "rays",
-        about: "mirroring spheres by ray tracing: pixels of the sky cost nothing, others bounces",
+        about: "ray tracing of mirroring spheres: pixels of the sky are cheap, others are not",
         source: "Whitted, An improved illumination model for shaded display",
         parameters: &[
-            numbers("n", "the side of the image", [1, 10_000], [600, 1500]),
-            numbers("spheres", "in the scene", [0, 1000], [50, 100]),
-            numbers("bounces", "of a ray at most", [0, 100], [8, 8]),
+            numbers("n", "side of the image in pixels", [1, 10_000], [600, 1500]),
+            numbers("spheres", "number of spheres", [0, 1000], [50, 100]),
+            numbers(
+                "bounces",
+                "largest number of reflections of a ray",
+                [0, 100],
+                [8, 8],
+            ),
             SEED,
         ],
-        kind: Kind::Rays,
+        kind: ProgramKind::Rays,
     },
     Entry {
         name: "words",
-        about: "how often each word of a text occurs: map and reduce with hash tables",
+        about: "counts the words of a text: map and reduce with hash tables",
         source: "Dean and Ghemawat, MapReduce",
         parameters: &[
             numbers(
                 "n",
-                "words in the text",
+                "number of words in the text",
                 [0, 100_000_000],
                 [1_000_000, 10_000_000],
             ),
             numbers(
                 "vocabulary",
-                "different words",
+                "number of different words",
                 [1, 1_000_000],
                 [10_000, 10_000],
             ),
             SEED,
         ],
-        kind: Kind::Words,
+        kind: ProgramKind::Words,
     },
     Entry {
         name: "batch",
-        about: "independent tasks, as many for each of several threads: even, skewed or all equal",
+        about: "independent tasks, the same number for each thread: even, skewed or all equal",
         source: "Agrawal and Indurkha, Work stealing dequeues (report)",
         parameters: &[
             words(
@@ -345,26 +374,26 @@ pub(super) static ENTRIES: &[Entry] = &[
             ),
             numbers(
                 "threads",
-                "how many threads the tasks are meant for",
+                "number of threads that the tasks are meant for",
                 [1, 10_000],
                 [8, 128],
             ),
             numbers(
                 "tasks",
-                "how many tasks for each of them",
+                "number of tasks per thread",
                 [1, 10_000],
                 [100, 100],
             ),
             numbers(
                 "heavy",
-                "which Fibonacci number is a heavy task",
+                "index of the Fibonacci number that a heavy task computes",
                 [1, 40],
                 [25, 25],
             ),
             arrays::BY_SPAWN,
             SEED,
         ],
-        kind: Kind::Batch,
+        kind: ProgramKind::Batch,
     },
     Entry {
         name: "loop",
@@ -373,20 +402,20 @@ pub(super) static ENTRIES: &[Entry] = &[
         parameters: &[
             words(
                 "costs",
-                "equal; triangular: item i costs i; dear-front, dear-end, dear-random: a hundredth \
-                 costs 1000 times as much",
+                "equal; triangular: item i costs i; costly-front, costly-end, costly-random: a \
+                 hundredth costs 1000 times as much",
                 &[
                     "equal",
                     "triangular",
-                    "dear-front",
-                    "dear-end",
-                    "dear-random",
+                    "costly-front",
+                    "costly-end",
+                    "costly-random",
                 ],
                 ["equal", "equal"],
             ),
             numbers(
                 "n",
-                "how many items",
+                "number of items",
                 [0, 1_000_000_000],
                 [1_000_000, 10_000_000],
             ),
@@ -397,14 +426,14 @@ pub(super) static ENTRIES: &[Entry] = &[
                 [100, 100],
             ),
         ],
-        kind: Kind::Loop,
+        kind: ProgramKind::Loop,
     },
     Entry {
         name: "generator",
-        about: "one generator feeds all: tasks come from one place, one after the other",
+        about: "one worker generates all tasks, one after the other",
         source: "imbalanced generation of work, as in Hendler and Shavit, Work dealing",
         parameters: &[
-            numbers("tasks", "how many", [0, 20_000], [10_000, 20_000]),
+            numbers("tasks", "number of tasks", [0, 20_000], [10_000, 20_000]),
             numbers(
                 "gap",
                 "steps of the generator before each task",
@@ -415,17 +444,22 @@ pub(super) static ENTRIES: &[Entry] = &[
             arrays::BY_SPAWN,
             SEED,
         ],
-        kind: Kind::Generator,
+        kind: ProgramKind::Generator,
     },
     Entry {
         name: "chain",
-        about: "a chain that forks rarely: long serial stretches, a little parallel work between",
+        about: "rare forks: long serial stretches with a little parallel work in between",
         source: "Amdahl, Validity of the single processor approach",
         parameters: &[
-            numbers("periods", "how many", [0, 100_000_000], [1000, 1000]),
+            numbers(
+                "periods",
+                "number of periods",
+                [0, 100_000_000],
+                [1000, 1000],
+            ),
             numbers(
                 "serial",
-                "steps in series in each",
+                "steps of a period before its fork",
                 [0, 100_000_000],
                 [20_000, 200_000],
             ),
@@ -437,7 +471,7 @@ pub(super) static ENTRIES: &[Entry] = &[
             ),
             SEED,
         ],
-        kind: Kind::Chain,
+        kind: ProgramKind::Chain,
     },
     arrays::PHASES,
     arrays::MARK,

@@ -13,7 +13,7 @@ use super::{all, find};
 /// assert!(matches!(error, SpecError::Value { at: 5, .. }));
 /// assert_eq!(
 ///     error.to_string(),
-///     "`merge=paralel` (character 6 of `sort:merge=paralel`) is not possible: did you mean \
+///     "`merge=paralel` (character 6 of `sort:merge=paralel`) is not valid: did you mean \
 ///      `parallel`? give serial, parallel or path",
 /// );
 /// ```
@@ -82,12 +82,12 @@ impl fmt::Display for SpecError {
         match self {
             SpecError::Name { found, nearest } => {
                 match found.as_str() {
-                    "" => write!(f, "no program is named: ")?,
+                    "" => write!(f, "the program's name is missing: ")?,
                     _ => write!(f, "there is no program `{found}`: ")?,
                 }
                 suggest(f, nearest)?;
                 let possible: Vec<&str> = all().iter().map(|entry| entry.name).collect();
-                write!(f, "possible are {}", possible.join(", "))
+                write!(f, "the programs are {}", possible.join(", "))
             }
             SpecError::Parameter {
                 text,
@@ -101,7 +101,7 @@ impl fmt::Display for SpecError {
                 suggest(f, nearest)?;
                 let parameters = find(program).map_or(&[][..], |entry| entry.parameters);
                 let possible: Vec<&str> = parameters.iter().map(|other| other.name).collect();
-                write!(f, "possible are {}", possible.join(", "))
+                write!(f, "its parameters are {}", possible.join(", "))
             }
             SpecError::Twice {
                 text,
@@ -109,7 +109,7 @@ impl fmt::Display for SpecError {
                 parameter,
             } => {
                 let place = Place(text, *at);
-                write!(f, "`{parameter}` is given again {place}: give it once")
+                write!(f, "`{parameter}` is given twice {place}: give it once")
             }
             SpecError::Value {
                 text,
@@ -120,7 +120,7 @@ impl fmt::Display for SpecError {
                 wanted,
             } => {
                 let place = Place(text, *at);
-                write!(f, "`{parameter}={found}` {place} is not possible: ")?;
+                write!(f, "`{parameter}={found}` {place} is not valid: ")?;
                 suggest(f, nearest)?;
                 write!(f, "give {wanted}")
             }
@@ -131,7 +131,7 @@ impl fmt::Display for SpecError {
                 limit,
             } => write!(
                 f,
-                "`{spec}` asks for too much: {} {what} or more, where {} are allowed; give \
+                "`{spec}` is too large: it needs at least {} {what}, and the limit is {}; give \
                  smaller parameters",
                 Rounded(*needs),
                 Rounded(*limit)

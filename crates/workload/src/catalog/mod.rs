@@ -34,8 +34,8 @@
 //! # Ok::<(), locksley_workload::catalog::SpecError>(())
 //! ```
 //!
-//! No program of the catalogue needs more than [`MOST_BYTES`] of memory or about [`MOST_STEPS`]
-//! steps: a text that asks for more is an error, before anything is allocated.
+//! No program of the catalogue needs more than [`MOST_BYTES`] of memory for its data, or more than
+//! about [`MOST_STEPS`] steps: a text that asks for more is an error, before anything is allocated.
 
 mod arrays;
 mod build;
@@ -52,7 +52,7 @@ pub use error::{SpecError, nearest};
 pub use spec::{Scale, Spec};
 pub use visit::Visitor;
 
-use entries::{ENTRIES, Kind};
+use entries::{ENTRIES, ProgramKind};
 
 /// Returns every program.
 ///
@@ -94,7 +94,7 @@ pub struct Entry {
     pub source: &'static str,
     /// Parameters; the name of the first one may be omitted in a text.
     pub parameters: &'static [Parameter],
-    kind: Kind,
+    kind: ProgramKind,
 }
 
 /// A parameter of a program.

@@ -67,7 +67,7 @@ impl Spec {
                 .map(|(parameter, given)| given.unwrap_or(parameter.default(scale)))
                 .collect(),
         };
-        spec.is_affordable()?;
+        spec.check_demand()?;
         Ok(spec)
     }
 
@@ -139,7 +139,7 @@ impl Spec {
         Demand::of(self).stack()
     }
 
-    pub(super) fn is_affordable(&self) -> Result<(), SpecError> {
+    pub(super) fn check_demand(&self) -> Result<(), SpecError> {
         let excess = Demand::of(self).excess();
         let Some((what, needs, limit)) = excess else {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Building a program and passing it to a visitor.
 
-use super::entries::Kind;
+use super::entries::ProgramKind;
 use super::{Spec, SpecError};
 use crate::{Fib, Fold, NBody, Pi, Primes, Program, Queens, Scan, Skynet};
 
@@ -41,39 +41,39 @@ impl Spec {
     ///
     /// If the program turns out to be too large while it is built.
     pub fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, SpecError> {
-        self.is_affordable()?;
+        self.check_demand()?;
         Ok(match self.entry().kind {
-            Kind::Fib => visitor.visit(Fib::new(self.long("n"))),
-            Kind::Integrate => visitor.visit(self.integrate()),
-            Kind::Queens => visitor.visit(Queens::new(self.short("n"))),
-            Kind::Uts => visitor.visit(self.uts()),
-            Kind::OwnUts => visitor.visit(self.own_uts()?),
-            Kind::Sort => visitor.visit(self.sort()),
-            Kind::Quicksort => visitor.visit(self.quicksort()),
-            Kind::Matrix => visitor.visit(self.matrix()),
-            Kind::Strassen => visitor.visit(self.strassen()),
-            Kind::Lu => visitor.visit(self.lu()),
-            Kind::Heat => visitor.visit(self.heat()),
-            Kind::Knapsack => visitor.visit(self.knapsack()?),
-            Kind::Tree => visitor.visit(self.tree()),
-            Kind::Mandelbrot => visitor.visit(self.mandelbrot()),
-            Kind::Rays => visitor.visit(self.rays()),
-            Kind::Words => visitor.visit(self.words()),
-            Kind::Batch => visitor.visit(self.batch()),
-            Kind::Loop => visitor.visit(self.r#loop()),
-            Kind::Generator => visitor.visit(self.generator()),
-            Kind::Chain => visitor.visit(self.chain()),
-            Kind::Phases => visitor.visit(self.phases()),
-            Kind::Mark => visitor.visit(self.mark()),
-            Kind::Skynet => visitor.visit(Skynet::new(self.short("levels"))),
-            Kind::Primes => visitor.visit(Primes::new(self.long("n"))),
-            Kind::Scan => visitor.visit(Scan::new(self.size("n"), self.long("seed"))),
-            Kind::Fold => visitor.visit(Fold::new(self.size("n"), self.long("seed"))),
-            Kind::NBody => {
+            ProgramKind::Fib => visitor.visit(Fib::new(self.long("n"))),
+            ProgramKind::Integrate => visitor.visit(self.integrate()),
+            ProgramKind::Queens => visitor.visit(Queens::new(self.short("n"))),
+            ProgramKind::Uts => visitor.visit(self.uts()),
+            ProgramKind::OwnUts => visitor.visit(self.own_uts()?),
+            ProgramKind::Sort => visitor.visit(self.sort()),
+            ProgramKind::Quicksort => visitor.visit(self.quicksort()),
+            ProgramKind::Matrix => visitor.visit(self.matrix()),
+            ProgramKind::Strassen => visitor.visit(self.strassen()),
+            ProgramKind::Lu => visitor.visit(self.lu()),
+            ProgramKind::Heat => visitor.visit(self.heat()),
+            ProgramKind::Knapsack => visitor.visit(self.knapsack()?),
+            ProgramKind::Tree => visitor.visit(self.tree()),
+            ProgramKind::Mandelbrot => visitor.visit(self.mandelbrot()),
+            ProgramKind::Rays => visitor.visit(self.rays()),
+            ProgramKind::Words => visitor.visit(self.words()),
+            ProgramKind::Batch => visitor.visit(self.batch()),
+            ProgramKind::Loop => visitor.visit(self.r#loop()),
+            ProgramKind::Generator => visitor.visit(self.generator()),
+            ProgramKind::Chain => visitor.visit(self.chain()),
+            ProgramKind::Phases => visitor.visit(self.phases()),
+            ProgramKind::Mark => visitor.visit(self.mark()),
+            ProgramKind::Skynet => visitor.visit(Skynet::new(self.short("levels"))),
+            ProgramKind::Primes => visitor.visit(Primes::new(self.long("n"))),
+            ProgramKind::Scan => visitor.visit(Scan::new(self.size("n"), self.long("seed"))),
+            ProgramKind::Fold => visitor.visit(Fold::new(self.size("n"), self.long("seed"))),
+            ProgramKind::NBody => {
                 let (n, steps) = (self.size("n"), self.short("steps"));
                 visitor.visit(NBody::new(n, steps, self.long("seed")))
             }
-            Kind::Pi => visitor.visit(Pi::new(self.long("intervals"))),
+            ProgramKind::Pi => visitor.visit(Pi::new(self.long("intervals"))),
         })
     }
 }

@@ -73,16 +73,16 @@ fn shapes_have_the_published_branching_factors() {
 #[test]
 fn every_name_of_the_literature_is_known() {
     for name in ["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"] {
-        assert!(UtsTree::named(name).is_some(), "{name}");
+        assert!(UtsTree::published(name).is_some(), "{name}");
     }
-    assert_eq!(UtsTree::named("T0"), None);
+    assert_eq!(UtsTree::published("T0"), None);
 }
 
 #[test]
 #[ignore = "slow without optimisation; run with --release"]
 fn trees_of_four_million_nodes_have_their_published_sizes() {
     for name in ["T1", "T2", "T3", "T4", "T5"] {
-        let (tree, size) = UtsTree::published(name).unwrap();
+        let (tree, size) = UtsTree::published_with_size(name).unwrap();
         assert_eq!(search(tree), size, "{name}");
     }
 }
@@ -91,7 +91,7 @@ fn trees_of_four_million_nodes_have_their_published_sizes() {
 #[ignore = "minutes; run with --release"]
 fn trees_of_a_hundred_million_nodes_have_their_published_sizes() {
     for name in ["T1L", "T2L", "T3L"] {
-        let (tree, size) = UtsTree::published(name).unwrap();
+        let (tree, size) = UtsTree::published_with_size(name).unwrap();
         assert_eq!(Uts::new(tree).size(), size, "{name}");
     }
 }

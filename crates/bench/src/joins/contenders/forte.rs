@@ -15,13 +15,13 @@ static POOL: ThreadPool = ThreadPool::new();
 struct OnWorker<'w>(&'w Worker);
 
 impl Fork for OnWorker<'_> {
-    type Again<'a>
+    type Reborrowed<'a>
         = OnWorker<'a>
     where
         Self: 'a;
 
     #[inline(always)]
-    fn again(&mut self) -> OnWorker<'_> {
+    fn reborrow(&mut self) -> OnWorker<'_> {
         *self
     }
 

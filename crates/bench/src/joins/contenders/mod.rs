@@ -5,5 +5,5 @@ pub(crate) mod forte;
 
 pub(crate) use self::forte::Forte;
 pub(crate) use locksley_measure::runtimes::{
-    Chili, Free, Rayon, Runtime, STACK, Serial, TakeAny, Traced, Worker,
+    Chili, Locksley, LocksleyJoin, Rayon, Runtime, STACK, Serial, TakeAny, Traced,
 };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use machine::{Costs, Rule, simulate};
 
 use super::inputs::work;
-use super::irregular::{dear, mandelbrot};
+use super::irregular::{costly, mandelbrot};
 use crate::harness::Plan;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
@@ -51,22 +51,22 @@ fn loops(quick: bool) -> [Loop; 6] {
         ),
         new("triangular", 6000 / scale, 1, Box::new(|n| work(n, n))),
         new(
-            "dear front",
+            "costly front",
             many,
             64,
-            Box::new(move |n| dear(n, n < many / 100)),
+            Box::new(move |n| costly(n, n < many / 100)),
         ),
         new(
-            "dear end",
+            "costly end",
             many,
             64,
-            Box::new(move |n| dear(n, n >= many - many / 100)),
+            Box::new(move |n| costly(n, n >= many - many / 100)),
         ),
         new(
-            "dear random",
+            "costly random",
             many,
             64,
-            Box::new(move |n| dear(n, random(n))),
+            Box::new(move |n| costly(n, random(n))),
         ),
     ]
 }

@@ -46,6 +46,6 @@ impl OurDeque for Polling {
     }
 
     fn ask(thief: &<Self::Deque as Owner>::Thief) {
-        thief.target();
+        thief.request();
     }
 }

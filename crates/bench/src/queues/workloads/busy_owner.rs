@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Patience, contenders};
-use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
 
 /// Number of items that the owner pushes before it pops them, so that the thief finds some.
@@ -26,7 +26,7 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
+fn turn<D: Stealable>(operations: u64) -> Result<Sample, WrongResult> {
     let mut deque = D::new();
     let mut thief = deque.thief();
     let bursts = (operations as usize).div_ceil(BURST);

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::{contenders, push};
-use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
 
 /// Name of the counted loop without a queue.
@@ -56,7 +56,7 @@ pub(crate) fn counted() -> Workload {
     }
 }
 
-fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
+fn turn<D: Deque>(operations: u64) -> Result<Sample, WrongResult> {
     let mut deque = D::new();
     let pairs = operations as usize;
     let start = ThreadClock::start();
@@ -93,7 +93,7 @@ macro_rules! fourfold {
 }
 
 #[inline(never)]
-fn count<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
+fn count<D: Deque>(operations: u64) -> Result<Sample, WrongResult> {
     let mut deque = D::new();
     let mut item = ITEM;
     'rounds: for _ in 0..operations / UNROLLED {
@@ -114,7 +114,7 @@ fn count<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
 }
 
 #[inline(never)]
-fn count_nothing(operations: u64) -> Result<Sample, Wrong> {
+fn count_nothing(operations: u64) -> Result<Sample, WrongResult> {
     let mut item = ITEM;
     for _ in 0..operations / UNROLLED {
         item = black_box(item);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Patience, contenders};
-use crate::harness::{Sample, Tally, ThreadClock, WallClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, WallClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{Channel, SegQueue};
 
 pub(crate) fn one_thread() -> Workload {
@@ -28,7 +28,7 @@ pub(crate) fn two_threads() -> Workload {
     }
 }
 
-fn alone<C: Channel>(operations: u64) -> Result<Sample, Wrong> {
+fn alone<C: Channel>(operations: u64) -> Result<Sample, WrongResult> {
     let (mut producer, mut consumer) = C::new();
     let items = operations as usize;
     let start = ThreadClock::start();
@@ -63,7 +63,7 @@ fn pairs<C: Channel>(
     tally
 }
 
-fn together<C: Channel>(operations: u64) -> Result<Sample, Wrong> {
+fn together<C: Channel>(operations: u64) -> Result<Sample, WrongResult> {
     let (mut producer, mut consumer) = C::new();
     let items = operations as usize;
     let (ready, go) = (AtomicBool::new(false), AtomicBool::new(false));

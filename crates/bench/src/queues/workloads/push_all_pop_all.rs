@@ -1,7 +1,7 @@
 //! A burst of pushes, then a burst of pops, so that the deque holds many items.
 
 use super::{BATCH, contenders, push};
-use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
 
 pub(crate) fn workload() -> Workload {
@@ -19,7 +19,7 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
+fn turn<D: Deque>(operations: u64) -> Result<Sample, WrongResult> {
     let mut deque = D::new();
     let batches = (operations as usize).div_ceil(BATCH);
     let start = ThreadClock::start();

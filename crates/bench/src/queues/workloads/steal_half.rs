@@ -5,7 +5,7 @@
 //! it.
 
 use super::{BATCH, contenders, push};
-use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Halvable};
 
 pub(crate) fn workload() -> Workload {
@@ -22,7 +22,7 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
+fn turn<D: Halvable>(operations: u64) -> Result<Sample, WrongResult> {
     let (mut victim, mut own) = (D::new(), D::new());
     let mut thief = victim.thief();
     let batches = (operations as usize).div_ceil(BATCH);

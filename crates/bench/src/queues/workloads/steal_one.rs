@@ -1,7 +1,7 @@
 //! The thief's cost of a steal when no other thread interferes.
 
 use super::{contenders, push};
-use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, WrongResult, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
 
 pub(crate) fn workload() -> Workload {
@@ -19,7 +19,7 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
+fn turn<D: Stealable>(operations: u64) -> Result<Sample, WrongResult> {
     let mut deque = D::new();
     let mut thief = deque.thief();
     let items = operations as usize;

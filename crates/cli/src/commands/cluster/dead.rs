@@ -1,7 +1,7 @@
 //! `locksley cluster dead`: lists, shows and retries tasks that were set aside.
 
 use clap::{Args, Subcommand};
-use locksley_cluster::leases::{Dead, JobId, LeasePool};
+use locksley_cluster::leases::{AsideTask, JobId, LeasePool};
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
@@ -67,12 +67,12 @@ impl DeadTasks {
 }
 
 /// Returns the tasks of a job that were set aside.
-fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Error> {
+fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<AsideTask>, Error> {
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
-    Ok(redis.dead(job)?)
+    Ok(redis.aside_tasks(job)?)
 }
 
-fn line(dead: &Dead) -> String {
+fn line(dead: &AsideTask) -> String {
     let kind = dead.kind().unwrap_or_else(|| "no task".to_owned());
     let tries = several(dead.aside.attempts as usize, "time");
     let urgent = if dead.urgent { ", urgent" } else { "" };
@@ -82,7 +82,7 @@ fn line(dead: &Dead) -> String {
     )
 }
 
-fn document(dead: &Dead) -> Value {
+fn document(dead: &AsideTask) -> Value {
     json!({
         "task": dead.aside.entry,
         "kind": dead.kind(),
@@ -142,7 +142,7 @@ fn retry(
     output: &Output,
 ) -> Result<(), Error> {
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
-    let again = redis.retry_dead(job, tasks)?;
+    let again = redis.retry_aside(job, tasks)?;
     let again = again.ok_or_else(|| Error::usage(format!("the job {job} was cancelled")))?;
     if again == 0 && !tasks.is_empty() {
         return Err(Error::usage(format!(

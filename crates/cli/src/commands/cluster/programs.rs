@@ -220,7 +220,7 @@ impl UtsOptions {
 
 fn named(name: &str) -> Result<UtsJob, Error> {
     let upper = name.to_uppercase();
-    match UtsTree::published(&upper) {
+    match UtsTree::published_with_size(&upper) {
         Some((tree, size)) => Ok(UtsJob {
             name: upper,
             tree,
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_wrong_count_is_found_out() {
         let job = named("T1").unwrap();
-        let (_, mut size) = UtsTree::published("T1").unwrap();
+        let (_, mut size) = UtsTree::published_with_size("T1").unwrap();
         assert!(job.check(&Counted(size)).unwrap());
         size.nodes -= 1;
         assert!(

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use locksley_cluster::Build;
-use locksley_cluster::leases::{JobId, Redis, Server, Trouble};
+use locksley_cluster::leases::{JobId, Redis, Server, LeaseError};
 
 use crate::error::Error;
 
@@ -35,11 +35,11 @@ impl ServerOptions {
     }
 }
 
-impl From<Trouble> for Error {
-    fn from(trouble: Trouble) -> Error {
-        match trouble {
-            Trouble::Taken(_) | Trouble::Oversized(_) => Error::usage(trouble),
-            _ => Error::System(trouble.to_string()),
+impl From<LeaseError> for Error {
+    fn from(error: LeaseError) -> Error {
+        match error {
+            LeaseError::Taken(_) | LeaseError::Oversized(_) => Error::usage(error),
+            _ => Error::System(error.to_string()),
         }
     }
 }

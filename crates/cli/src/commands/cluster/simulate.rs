@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use locksley::Pool;
 use locksley_measure::Progress;
-use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::runtimes::{Locksley, Runtime};
 use locksley_measure::table::{Style, Table};
 use locksley_policy::rank::Protocol;
 use locksley_report::{Results, ScalePoint, Scaling};
 use locksley_sim::Sweep;
-use locksley_sim::hosts::{Cluster, MOST_HOSTS, Outcome, simulate};
+use locksley_sim::hosts::{Cluster, ClusterReport, MAX_HOSTS, simulate};
 use locksley_workload::UtsTree;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub(crate) struct Simulate {
 }
 
 fn hosts(text: &str) -> Result<Numbers, String> {
-    ranges::numbers(text, MOST_HOSTS).map(Numbers)
+    ranges::numbers(text, MAX_HOSTS).map(Numbers)
 }
 
 impl Simulate {
@@ -99,11 +99,11 @@ impl Simulate {
             progress.step();
             outcome
         };
-        let mut runtime = Worker(Pool::builder().build()?);
+        let mut runtime = Locksley(Pool::builder().build()?);
         let outcomes = runtime.run(Sweep::new(&clusters, &one));
-        let outcomes: Vec<Outcome> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let outcomes: Vec<ClusterReport> = outcomes.into_iter().collect::<Result<_, _>>()?;
         drop(progress);
-        let runs: Vec<(&Cluster, &Outcome)> = clusters.iter().zip(&outcomes).collect();
+        let runs: Vec<(&Cluster, &ClusterReport)> = clusters.iter().zip(&outcomes).collect();
         self.finish(output, &runs)
     }
 
@@ -147,7 +147,7 @@ impl Simulate {
     }
 
     fn nodes(&self, cores: usize) -> u64 {
-        let published = self.tree.as_deref().and_then(UtsTree::published);
+        let published = self.tree.as_deref().and_then(UtsTree::published_with_size);
         match published {
             Some((_, size)) => size.nodes,
             None => ((self.work.as_nanos() / 100) as u64).saturating_mul(cores as u64),
@@ -166,7 +166,7 @@ impl Simulate {
         .with("workers per host", workers)
     }
 
-    fn finish(&self, output: &Output, runs: &[(&Cluster, &Outcome)]) -> Result<(), Error> {
+    fn finish(&self, output: &Output, runs: &[(&Cluster, &ClusterReport)]) -> Result<(), Error> {
         let mut results = Results::new("A cluster, simulated", output::machine());
         let mut files: Vec<PathBuf> = Vec::new();
         for latency in &self.latency {
@@ -200,7 +200,7 @@ impl Simulate {
     }
 }
 
-fn point((cluster, outcome): &(&Cluster, &Outcome)) -> ScalePoint {
+fn point((cluster, outcome): &(&Cluster, &ClusterReport)) -> ScalePoint {
     ScalePoint {
         strategy: cluster.protocol.to_string(),
         hosts: cluster.hosts,
@@ -208,7 +208,7 @@ fn point((cluster, outcome): &(&Cluster, &Outcome)) -> ScalePoint {
     }
 }
 
-fn document((cluster, outcome): &(&Cluster, &Outcome)) -> Value {
+fn document((cluster, outcome): &(&Cluster, &ClusterReport)) -> Value {
     json!({
         "protocol": cluster.protocol.to_string(),
         "hosts": cluster.hosts,
@@ -221,7 +221,7 @@ fn document((cluster, outcome): &(&Cluster, &Outcome)) -> Value {
     })
 }
 
-fn table(title: &str, runs: &[&(&Cluster, &Outcome)]) -> Table {
+fn table(title: &str, runs: &[&(&Cluster, &ClusterReport)]) -> Table {
     let header = [
         "balancing",
         "hosts",

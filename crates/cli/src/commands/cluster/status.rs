@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
-use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status, Trouble};
+use locksley_cluster::leases::{JobId, LeasePool, WorkerInfo, State, Status, LeaseError};
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
@@ -85,7 +85,7 @@ impl ShowStatus {
         for (id, _) in redis.running()? {
             match redis.status(&id) {
                 // A damaged job does not hide the others.
-                Err(trouble @ Trouble::Vanished(_)) => output.say(trouble.to_string()),
+                Err(error @ LeaseError::Vanished(_)) => output.say(error.to_string()),
                 status => jobs.extend(status?),
             }
         }
@@ -110,7 +110,7 @@ impl ShowStatus {
 }
 
 /// Formats a job as text.
-fn text(status: &Status, workers: &[Present]) -> String {
+fn text(status: &Status, workers: &[WorkerInfo]) -> String {
     let state = match status.state {
         State::Running => "running for",
         State::Done => "done after",
@@ -166,8 +166,8 @@ fn text(status: &Status, workers: &[Present]) -> String {
 }
 
 /// Formats the workers as text, by build.
-fn crew(workers: &[Present]) -> String {
-    let mut builds: BTreeMap<String, Vec<&Present>> = BTreeMap::new();
+fn crew(workers: &[WorkerInfo]) -> String {
+    let mut builds: BTreeMap<String, Vec<&WorkerInfo>> = BTreeMap::new();
     for present in workers {
         builds
             .entry(present.worker.build.to_string())

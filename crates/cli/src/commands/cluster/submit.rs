@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use locksley_cluster::leases::{
     Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submission, Submitted,
-    Terms, Trouble, follow,
+    Terms, LeaseError, follow,
 };
 use serde_json::json;
 
@@ -112,9 +112,9 @@ impl Visitor for Once<'_> {
         let submitted = loop {
             match submission.attempt(|| job.first()) {
                 // Repeating a request that may have been lost is safe: the job is the same.
-                Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
+                Err(error) if error.passes() && began.elapsed() < submit_options.patience => {
                     if !std::mem::replace(&mut told, true) {
-                        eprintln!("{trouble}; trying again");
+                        eprintln!("{error}; trying again");
                     }
                     std::thread::sleep(Duration::from_millis(500));
                 }
@@ -221,11 +221,11 @@ impl Shown {
         }
     }
 
-    fn tell(&mut self, progress: Result<&Progress, &Trouble>) {
+    fn tell(&mut self, progress: Result<&Progress, &LeaseError>) {
         let line = match progress {
-            Err(trouble) => {
+            Err(error) => {
                 if !std::mem::replace(&mut self.away, true) {
-                    self.bar.suspend(|| eprintln!("{trouble}; trying again"));
+                    self.bar.suspend(|| eprintln!("{error}; trying again"));
                 }
                 return;
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley_measure::{Wrong, verify};
+use locksley_measure::{WrongResult, verify};
 use locksley_queue::mailbox::{self, Mailbox, Sender};
 use locksley_queue::{Consumer, Owner, Steal, Thief};
 use locksley_report::Repetition;
@@ -69,7 +69,7 @@ impl Setting<'_> {
     }
 
     /// Checks that every task ran once with the right result, and sums up the logs.
-    fn outcome(&self, logs: &[Log]) -> Result<Repetition, Wrong> {
+    fn outcome(&self, logs: &[Log]) -> Result<Repetition, WrongResult> {
         let mut results = vec![None; self.tasks.len()];
         let mut waited = Duration::ZERO;
         for done in logs.iter().flat_map(|log| &log.done) {

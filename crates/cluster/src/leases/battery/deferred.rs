@@ -123,7 +123,7 @@ pub(in crate::leases) fn deferred_tasks_have_limits(world: &dyn World) {
         ),
     ] {
         match case.pool.complete(&a.ticket, &too_large) {
-            Err(Trouble::Oversized(oversized)) => assert_eq!(oversized.what, what),
+            Err(LeaseError::Oversized(oversized)) => assert_eq!(oversized.what, what),
             other => panic!("{what}: {other:?}"),
         }
     }
@@ -134,7 +134,10 @@ pub(in crate::leases) fn deferred_tasks_have_limits(world: &dyn World) {
         ..Completion::default()
     };
     let refused = case.pool.complete(&a.ticket, &child(&parcel));
-    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(LeaseError::Oversized(_))),
+        "{refused:?}"
+    );
     parcel.inputs = 1;
     let taken = case.pool.complete(&a.ticket, &child(&parcel));
     assert_eq!(taken, Ok(counted(1, 0)));
@@ -149,7 +152,7 @@ pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
     // The task that is set aside would have filled a slot.
     let defers = Completion {
         deferred: vec![deferred(1, 1, &[])],
-        aside: vec![Refused {
+        aside: vec![SetAside {
             task: b"bad".to_vec(),
             attempts: 2,
             reason: "it broke".to_owned(),
@@ -161,14 +164,18 @@ pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
     let hopeless = GiveUp::Hopeless("never".to_owned());
     assert_eq!(case.pool.give_up(&b.ticket, &hopeless), Ok(true));
     assert_eq!(case.status().state, State::Done);
-    let dead = || case.pool.dead(&case.job.id).expect("the pool is there");
+    let dead = || {
+        case.pool
+            .aside_tasks(&case.job.id)
+            .expect("the pool is there")
+    };
     let tasks: Vec<_> = dead()
         .into_iter()
         .map(|dead| (dead.task, dead.whole))
         .collect();
     assert_eq!(tasks, [(b"bad".to_vec(), true), (b"b".to_vec(), true)]);
     let (bad, b) = (dead()[0].aside.entry.clone(), dead()[1].aside.entry.clone());
-    let retry = |entries: &[String]| case.pool.retry_dead(&case.job.id, entries);
+    let retry = |entries: &[String]| case.pool.retry_aside(&case.job.id, entries);
     assert_eq!(retry(&["no such entry".to_owned()]), Ok(Some(0)));
     assert_eq!(case.status().state, State::Done);
     assert_eq!(retry(&[bad]), Ok(Some(1)));
@@ -206,7 +213,7 @@ pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
 }
 
 pub(in crate::leases) fn a_large_task_that_was_set_aside_is_tried_again(world: &dyn World) {
-    let large = "x".repeat(Dead::WHOLE + 1);
+    let large = "x".repeat(AsideTask::WHOLE + 1);
     let mut case = Case::new(world);
     case.job.terms.limits.task = large.len();
     assert_eq!(case.submit(&[&large, "b"]), Ok(Submitted::New));
@@ -214,9 +221,12 @@ pub(in crate::leases) fn a_large_task_that_was_set_aside_is_tried_again(world: &
         let lease = case.lease("w").expect("it waits");
         let hopeless = GiveUp::Hopeless("not now".to_owned());
         assert_eq!(case.pool.give_up(&lease.ticket, &hopeless), Ok(true));
-        let dead = case.pool.dead(&case.job.id).expect("the pool is there");
+        let dead = case
+            .pool
+            .aside_tasks(&case.job.id)
+            .expect("the pool is there");
         assert_eq!((dead[0].whole, dead[0].task.len()), (true, large.len()));
-        assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(1)));
+        assert_eq!(case.pool.retry_aside(&case.job.id, &[]), Ok(Some(1)));
         // The other one waited before it.
         let other = case.lease("w").expect("it waits");
         assert_eq!(

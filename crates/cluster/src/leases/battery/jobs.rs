@@ -1,5 +1,7 @@
 //! Leases that go on, outages, cancelling, limits, and a storm.
 
+use locksley_policy::{Random, Source};
+
 use super::*;
 
 pub(in crate::leases) fn a_lease_goes_on_with_what_is_kept(world: &dyn World) {
@@ -29,7 +31,7 @@ pub(in crate::leases) fn a_lease_goes_on_with_what_is_kept(world: &dyn World) {
         case.lease("v").and_then(|lease| lease.task),
         Some(b"c".to_vec())
     );
-    world.pass(LATE);
+    world.advance(LATE);
     let again = case.reclaim("v", false);
     let rest = again
         .iter()
@@ -47,7 +49,7 @@ pub(in crate::leases) fn children_keep_their_tries_and_some_are_set_aside(world:
     let lease = case.lease("w").expect("a waits");
     let mut both = completion("A", &["b"]);
     both.children[0].tries = 1;
-    both.aside.push(Refused {
+    both.aside.push(SetAside {
         task: b"c".to_vec(),
         attempts: 3,
         reason: "never again".to_owned(),
@@ -68,7 +70,7 @@ pub(in crate::leases) fn children_keep_their_tries_and_some_are_set_aside(world:
 
 pub(in crate::leases) fn a_job_comes_in_chunks_and_does_not_end_before_the_last(world: &dyn World) {
     let case = Case::new(world);
-    let gone = Err(Trouble::Vanished(case.job.id.clone()));
+    let gone = Err(LeaseError::Vanished(case.job.id.clone()));
     assert_eq!(case.chunk(&["b"], 1, true), gone, "nothing was before it");
     assert_eq!(case.chunk(&["a", "b"], 0, false), Ok(Submitted::New));
     for _ in 0..2 {
@@ -79,7 +81,7 @@ pub(in crate::leases) fn a_job_comes_in_chunks_and_does_not_end_before_the_last(
     assert_eq!((status.state, status.sealed), (State::Running, false));
     assert_eq!((status.outstanding, status.done), (0, 2));
     // The job is submitted again from the start.
-    let taken = Err(Trouble::Taken(case.job.id.clone()));
+    let taken = Err(LeaseError::Taken(case.job.id.clone()));
     assert_eq!(case.chunk(&["a"], 0, false), taken);
     assert_eq!(case.chunk(&["a", "b"], 0, false), Ok(Submitted::Attached));
     assert_eq!(case.chunk(&["c"], 1, true), Ok(Submitted::Attached));
@@ -102,11 +104,11 @@ pub(in crate::leases) fn a_job_comes_in_chunks_and_does_not_end_before_the_last(
 pub(in crate::leases) fn a_clock_that_is_set_back_does_not_stop_reclaiming(world: &dyn World) {
     let case = Case::with(world, &["a", "b"]);
     assert!(case.lease("w").is_some());
-    case.beat("w", LONG);
+    case.heartbeat("w", LONG);
     world.set_back(Duration::from_secs(3600));
     assert!(case.lease("w").is_some(), "from after it was set back");
     assert_eq!(case.reclaim("v", false), []);
-    world.pass(LATE);
+    world.advance(LATE);
     assert_eq!(case.reclaim("v", false).len(), 2);
 }
 
@@ -121,17 +123,17 @@ pub(in crate::leases) fn after_an_outage_leases_have_their_time_again(world: &dy
             assert_eq!(again, Ok(Some(State::Done)));
             assert_eq!(case.submit(&["a"]), Ok(Submitted::New));
         }
-        case.beat("w", LEASE);
+        case.heartbeat("w", LEASE);
         let lease = case.lease("w").expect("one waits");
-        world.pass(LATE);
+        world.advance(LATE);
         if says_so {
-            case.beat("v", LONG);
+            case.heartbeat("v", LONG);
         }
         assert_eq!(case.reclaim("v", true), []);
-        case.beat("v", LONG);
+        case.heartbeat("v", LONG);
         assert_eq!(case.reclaim("v", true), []);
         assert!(case.renew(&lease));
-        world.pass(LATE);
+        world.advance(LATE);
         let again = case.reclaim("v", true).remove(0);
         assert_eq!(
             again.attempt, 2,
@@ -185,7 +187,7 @@ pub(in crate::leases) fn cancelling_voids_everything(world: &dyn World) {
 pub(in crate::leases) fn a_job_that_is_cancelled_while_it_is_submitted_stays_so(world: &dyn World) {
     let case = Case::new(world);
     assert_eq!(case.chunk(&["a"], 0, false), Ok(Submitted::New));
-    let vanished = Err(Trouble::Vanished(case.job.id.clone()));
+    let vanished = Err(LeaseError::Vanished(case.job.id.clone()));
     assert_eq!(case.chunk(&["c"], 2, true), vanished, "one is missing");
     let cancelled = case.pool.cancel(&case.job.id, false);
     assert_eq!(cancelled, Ok(Some(State::Cancelled)));
@@ -242,7 +244,7 @@ pub(in crate::leases) fn limits_are_kept(world: &dyn World) {
     let case = Case::new(world);
     let (large, many) = ("x".repeat(101), vec!["x"; 6]);
     let oversized = |what, size, limit| {
-        Err::<Submitted, _>(Trouble::Oversized(Oversized { what, size, limit }))
+        Err::<Submitted, _>(LeaseError::Oversized(Oversized { what, size, limit }))
     };
     assert_eq!(case.submit(&[&large]), oversized("a task", 101, 100));
     assert_eq!(case.submit(&many), oversized("a number of tasks", 6, 5));
@@ -259,7 +261,10 @@ pub(in crate::leases) fn limits_are_kept(world: &dyn World) {
             ..Completion::default()
         };
         let refused = case.pool.complete(&lease.ticket, &completion);
-        assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(LeaseError::Oversized(_))),
+            "{refused:?}"
+        );
     };
     attempt(51, vec![]);
     attempt(1, vec![101]);
@@ -280,7 +285,7 @@ pub(in crate::leases) fn other_builds_get_nothing(world: &dyn World) {
     let running = case.pool.running().expect("the pool is there");
     assert!(running.contains(&(case.job.id.clone(), case.job.build)));
     assert!(case.lease("w").is_some());
-    world.pass(LATE);
+    world.advance(LATE);
     case.pool.reclaim().expect("the pool is there");
     assert_eq!(case.pool.lease(&other, 1, true, NOW), Ok(vec![]));
 }
@@ -315,7 +320,7 @@ pub(in crate::leases) fn a_worker_that_waits_is_woken(world: &dyn World) {
 pub(in crate::leases) fn the_living_are_counted(world: &dyn World) {
     let case = Case::new(world);
     let worker = case.worker(&format!("alive-{}", case.job.build));
-    let present = Present {
+    let present = WorkerInfo {
         worker: worker.clone(),
         slots: 3,
     };
@@ -323,12 +328,15 @@ pub(in crate::leases) fn the_living_are_counted(world: &dyn World) {
         let workers = case.pool.workers().expect("the pool is there");
         workers.contains(&present)
     };
-    let slots = case.pool.beat(&present, LEASE).expect("the pool is there");
+    let slots = case
+        .pool
+        .heartbeat(&present, LEASE)
+        .expect("the pool is there");
     assert!(slots.slots >= 3 && slots.workers >= 1 && here());
-    world.pass(LATE);
+    world.advance(LATE);
     assert!(!here());
     case.pool
-        .beat(&present, Duration::from_secs(60))
+        .heartbeat(&present, Duration::from_secs(60))
         .expect("the pool is there");
     assert!(here());
     assert_eq!(case.pool.leave(&worker), Ok(()));
@@ -342,13 +350,8 @@ pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &
     let mut case = Case::new(world);
     case.job.terms.tries = 1000;
     assert_eq!(case.submit(&["0"]), Ok(Submitted::New));
-    let mut random = 0x9E37_79B9_7F4A_7C15_u64 ^ case.job.build.0;
-    let mut roll = |sides: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % sides
-    };
+    let mut random = Random::new(case.job.build.0, 0);
+    let mut roll = |sides: usize| random.below(sides);
     let (mut here, mut late) = (Vec::new(), Vec::new());
     let mut passed = 0;
     while case.status().state == State::Running {
@@ -357,15 +360,13 @@ pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &
             0..=3 => here.extend(case.lease(&name)),
             4 => here.extend(case.reclaim(&name, roll(2) == 0)),
             // The worker dies, or is slow and comes back, too late or not.
-            5 if !here.is_empty() && passed < 12 => {
-                late.push(here.swap_remove(roll(here.len() as u64) as usize))
-            }
+            5 if !here.is_empty() && passed < 12 => late.push(here.swap_remove(roll(here.len()))),
             6 if passed < 12 => {
                 passed += 1;
-                world.pass(LATE);
+                world.advance(LATE);
             }
             7 if !here.is_empty() => {
-                let lease: Lease = here.swap_remove(roll(here.len() as u64) as usize);
+                let lease: Lease = here.swap_remove(roll(here.len()));
                 case.pool
                     .give_up(&lease.ticket, &GiveUp::Stopping)
                     .expect("the pool is there");
@@ -392,7 +393,7 @@ pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &
             choice => {
                 let from = if choice == 10 { &mut late } else { &mut here };
                 if !from.is_empty() {
-                    let lease = from.swap_remove(roll(from.len() as u64) as usize);
+                    let lease = from.swap_remove(roll(from.len()));
                     let node: u64 =
                         String::from_utf8_lossy(lease.task.as_ref().expect("it has a task"))
                             .parse()
@@ -408,7 +409,7 @@ pub(in crate::leases) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &
             }
         }
         if passed >= 12 && here.is_empty() && case.status().in_flight > 0 {
-            world.pass(LATE);
+            world.advance(LATE);
             here.extend(case.reclaim("last", true));
         }
     }

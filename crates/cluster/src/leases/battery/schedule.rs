@@ -25,7 +25,7 @@ fn later(task: &str, delay: Duration) -> Child {
 
 impl Case<'_> {
     /// Completes a lease with these children.
-    fn leave(&self, lease: &Lease, children: Vec<Child>) -> Completed {
+    fn complete_with(&self, lease: &Lease, children: Vec<Child>) -> Completed {
         let completion = Completion {
             children,
             ..completion("r", &[])
@@ -54,7 +54,7 @@ pub(in crate::leases) fn a_delayed_child_waits_for_its_time(world: &dyn World) {
     let case = Case::with(world, &["a"]);
     let lease = case.lease("w").expect("a waits");
     let children = vec![later("c", 2 * DELAY), later("b", DELAY), child("d")];
-    assert_eq!(case.leave(&lease, children), counted(3, 1));
+    assert_eq!(case.complete_with(&lease, children), counted(3, 1));
     assert_eq!(case.tasks("w", true), ["d"]);
     let status = case.status();
     assert_eq!(
@@ -62,10 +62,10 @@ pub(in crate::leases) fn a_delayed_child_waits_for_its_time(world: &dyn World) {
         (3, 1, 2)
     );
     assert_eq!(status.ready(), 0);
-    world.pass(DELAY);
+    world.advance(DELAY);
     assert_eq!(case.status().ready(), 1, "whether a worker came or not");
     assert_eq!(case.tasks("w", true), ["b"]);
-    world.pass(DELAY);
+    world.advance(DELAY);
     assert_eq!(case.tasks("w", true), ["c"]);
     let status = case.status();
     assert_eq!((status.delayed, status.in_flight), (0, 3));
@@ -77,7 +77,7 @@ pub(in crate::leases) fn a_job_may_begin_later(world: &dyn World) {
     assert_eq!(case.chunk(&["a"], 0, false), Ok(Submitted::New));
     assert_eq!(case.tasks("w", true), [""; 0]);
     assert_eq!(case.status().delayed, 1);
-    world.pass(DELAY);
+    world.advance(DELAY);
     // The delay counts from the submission of the job.
     assert_eq!(case.chunk(&["b"], 1, true), Ok(Submitted::Attached));
     let mut tasks = case.tasks("w", true);
@@ -90,7 +90,7 @@ pub(in crate::leases) fn urgent_tasks_go_first(world: &dyn World) {
     let case = Case::with(world, &["a", "b", "c"]);
     let lease = case.lease("w").expect("a waits");
     let children = vec![child("d"), urgent("e"), urgent("f")];
-    assert_eq!(case.leave(&lease, children), counted(5, 1));
+    assert_eq!(case.complete_with(&lease, children), counted(5, 1));
     assert_eq!(case.lease("w").map(|lease| text(&lease)), Some("e".into()));
     assert_eq!(case.tasks("w", true), ["f", "b", "c", "d"]);
 }
@@ -109,7 +109,7 @@ pub(in crate::leases) fn an_urgent_job_goes_before_others(world: &dyn World) {
     let lease = case.lease("w").expect("c waits");
     assert_eq!(text(&lease), "c");
     // Its children are urgent, too, whatever their kinds are.
-    assert_eq!(rush.leave(&lease, vec![child("d")]), counted(1, 1));
+    assert_eq!(rush.complete_with(&lease, vec![child("d")]), counted(1, 1));
     assert_eq!(case.tasks("w", true), ["d", "a", "b"]);
     let mut kind = Case {
         pool: case.pool,
@@ -135,19 +135,18 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_are_tried_again(worl
     case.job.terms.tries = 9;
     assert_eq!(case.submit(&["a", "b", "c"]), Ok(Submitted::New));
     let lease = case.lease("w").expect("a waits");
-    assert_eq!(case.leave(&lease, vec![urgent("u")]), counted(3, 1));
-    let lease = case.lease("w").expect("u waits");
-    assert_eq!(
-        case.pool.give_up(&lease.ticket, &GiveUp::Stopping),
-        Ok(true)
-    );
+    assert_eq!(case.complete_with(&lease, vec![urgent("u")]), counted(3, 1));
+    for why in [GiveUp::Stopping, GiveUp::NotBegun] {
+        let lease = case.lease("w").expect("u waits");
+        assert_eq!(case.pool.give_up(&lease.ticket, &why), Ok(true));
+    }
     let lease = case.lease("w").expect("u waits");
     assert_eq!((text(&lease).as_str(), lease.attempt), ("u", 1));
     let failed = GiveUp::Failed("it did not".to_owned());
     assert_eq!(case.pool.give_up(&lease.ticket, &failed), Ok(true));
     let lease = case.lease("w").expect("u waits");
     assert_eq!((text(&lease).as_str(), lease.attempt), ("u", 2));
-    world.pass(LATE);
+    world.advance(LATE);
     let again = case.reclaim("v", false);
     let again: Vec<_> = again.iter().map(text).collect();
     assert_eq!(again, ["u", "b", "c"]);
@@ -159,7 +158,7 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_were_set_aside(world
     case.job.terms.tries = 1;
     assert_eq!(case.submit(&["a", "b"]), Ok(Submitted::New));
     let lease = case.lease("w").expect("a waits");
-    let aside = |task: &str, urgent| Refused {
+    let aside = |task: &str, urgent| SetAside {
         task: task.as_bytes().to_vec(),
         attempts: 1,
         reason: "it broke".to_owned(),
@@ -179,11 +178,14 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_were_set_aside(world
         case.lease("w").map(|lease| text(&lease)),
         Some("ran out".into())
     );
-    world.pass(LATE);
+    world.advance(LATE);
     assert_eq!(case.pool.reclaim().map(|reclaimed| reclaimed.aside), Ok(1));
-    let dead = case.pool.dead(&case.job.id).expect("the pool is there");
+    let dead = case
+        .pool
+        .aside_tasks(&case.job.id)
+        .expect("the pool is there");
     assert_eq!(dead.iter().filter(|dead| dead.urgent).count(), 3);
-    assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(4)));
+    assert_eq!(case.pool.retry_aside(&case.job.id, &[]), Ok(Some(4)));
     // "b" waited before them.
     let order = ["refused", "given up", "ran out", "b", "usual"];
     assert_eq!(case.tasks("w", true), order);
@@ -220,9 +222,9 @@ pub(in crate::leases) fn a_suspect_that_pauses_is_a_suspect_afterwards(world: &d
         urgent: true,
         ..later("bad", DELAY)
     };
-    assert_eq!(case.leave(&lease, vec![tried]), counted(1, 1));
+    assert_eq!(case.complete_with(&lease, vec![tried]), counted(1, 1));
     assert_eq!(case.tasks("w", true), [""; 0]);
-    world.pass(DELAY);
+    world.advance(DELAY);
     assert_eq!(case.tasks("w", false), [""; 0], "it is a suspect");
     let lease = case.reclaim("w", true).pop().expect("its time has come");
     assert_eq!((text(&lease).as_str(), lease.attempt), ("bad", 3));
@@ -244,7 +246,7 @@ pub(in crate::leases) fn a_worker_that_waits_gets_a_delayed_task_in_time(world: 
         });
         thread::sleep(Duration::from_millis(20));
         assert_eq!(
-            case.leave(&lease, vec![later("b", Duration::from_millis(50))]),
+            case.complete_with(&lease, vec![later("b", Duration::from_millis(50))]),
             counted(1, 1)
         );
         assert_eq!(waits.join().expect("no panic"), "b");
@@ -260,6 +262,6 @@ pub(in crate::leases) fn a_job_with_delayed_tasks_is_cancelled_and_forgotten(wor
     assert_eq!(cancelled, Ok(Some(State::Cancelled)));
     case.job.terms.delay = Duration::ZERO;
     assert_eq!(case.submit(&["b"]), Ok(Submitted::New));
-    world.pass(DELAY);
+    world.advance(DELAY);
     assert_eq!(case.tasks("w", true), ["b"], "of the first nothing is left");
 }

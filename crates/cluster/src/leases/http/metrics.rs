@@ -1,19 +1,4 @@
-//! Metrics in Prometheus' text format.
-//!
-//! | name | meaning |
-//! |---|---|
-//! | `locksley_queue_depth` | tasks that could be leased now: the metric for autoscalers |
-//! | `locksley_server_up` | 1 if the server of tasks answered |
-//! | `locksley_workers`, `locksley_cluster_slots` | workers that are alive, and most leases that they hold at once |
-//! | `locksley_jobs_running` | jobs of all builds |
-//! | `locksley_job_tasks{job,program,state}` | outstanding tasks: `ready`, `delayed`, `in_flight` |
-//! | `locksley_job_leases_completed{job,program}` | leases of the job that were completed |
-//! | `locksley_job_tasks_run{job,program}` | tasks that were run for these |
-//! | `locksley_job_tasks_set_aside{job,program}` | tasks that were set aside |
-//! | `locksley_worker_threads{state}` | threads of this worker's pool: `all`, `stuck` |
-//! | `locksley_worker_leases{state}` | leases of this worker: `held`, `most` |
-//! | `locksley_worker_leases_total{outcome}` | its leases so far: `completed`, `lost`, `given_up` |
-//! | `locksley_worker_tasks_total{outcome}` | its tasks so far: `run`, `handed_over`, `failed` |
+//! Metrics in Prometheus' text format. `DEPLOY.md` lists them.
 //!
 //! The series of a job end when the job does.
 
@@ -54,9 +39,9 @@ impl Page {
     }
 
     fn add_cluster(&self, cluster: &Cluster) -> prometheus::Result<()> {
-        let up = u64::from(cluster.trouble.is_none());
+        let up = u64::from(cluster.error.is_none());
         self.gauge("locksley_server_up", "Whether the server answered.", up)?;
-        if cluster.trouble.is_some() {
+        if cluster.error.is_some() {
             // Unknown values are left out: a depth of 0 would make an autoscaler remove workers.
             return Ok(());
         }
@@ -101,7 +86,7 @@ impl Page {
     }
 
     fn add_worker(&self, worker: &WorkerState) -> prometheus::Result<()> {
-        let tally = worker.tally;
+        let counts = worker.counts;
         let gauges = |name: &str, help: &str, label: &str| {
             self.add(IntGaugeVec::new(Opts::new(name, help), &[label])?)
         };
@@ -126,18 +111,18 @@ impl Page {
             "locksley_worker_leases_total",
             "Leases that this worker had.",
             [
-                ("completed", tally.completed),
-                ("lost", tally.lost),
-                ("given_up", tally.given_up),
+                ("completed", counts.completed),
+                ("lost", counts.lost),
+                ("given_up", counts.given_up),
             ],
         )?;
         counters(
             "locksley_worker_tasks_total",
             "Tasks that this worker had.",
             [
-                ("run", tally.tasks),
-                ("handed_over", tally.children),
-                ("failed", tally.failed),
+                ("run", counts.tasks),
+                ("handed_over", counts.children),
+                ("failed", counts.failed),
             ],
         )
     }

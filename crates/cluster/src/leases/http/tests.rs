@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Barrier;
 
 use super::*;
 use crate::Build;
@@ -87,7 +88,7 @@ fn a_worker_is_shown_while_it_works_with_the_jobs_of_its_build() {
     let server = server.expect("there is a port");
     thread::scope(|scope| {
         scope.spawn(|| serve(memory.clone(), setup, &stop, |_| {}));
-        while monitor.look().is_none() {
+        while monitor.state().is_none() {
             thread::yield_now();
         }
         let health = get(&server, "GET /healthz");
@@ -109,6 +110,83 @@ fn a_worker_is_shown_while_it_works_with_the_jobs_of_its_build() {
         assert!(document.contains("\"jobs\":[]"), "{document}");
         assert!(document.contains("Content-Security-Policy"), "{document}");
     });
+}
+
+/// While the server of tasks does not answer, one thread waits for it, and the others go on.
+#[test]
+fn a_query_that_hangs_occupies_one_thread() {
+    let (cache, begun, end) = (Cache::default(), Barrier::new(2), Barrier::new(2));
+    let of_jobs = |running| Cluster {
+        running,
+        ..Cluster::default()
+    };
+    thread::scope(|scope| {
+        let hanging = scope.spawn(|| {
+            cache.get(|| {
+                begun.wait();
+                end.wait();
+                of_jobs(1)
+            })
+        });
+        begun.wait();
+        let none = cache.get(|| unreachable!("it is being queried"));
+        let other = cache.get(|| unreachable!("it is being queried"));
+        end.wait();
+        assert!(none.error.is_some() && other.error.is_some());
+        assert_eq!(hanging.join().expect("no panic").running, 1);
+    });
+    let last = cache.get(|| unreachable!("the answer is fresh"));
+    assert_eq!((last.running, last.error), (1, None));
+}
+
+/// While the next query takes long, the last answer is good enough.
+#[test]
+fn the_last_answer_is_used_while_the_next_one_is_awaited() {
+    let cache = Cache::default();
+    let (past, answer) = (Instant::now() - 2 * FRESH, Cluster::default());
+    cache.state().last = Some((past, answer));
+    cache.state().querying = true;
+    assert!(
+        cache
+            .get(|| unreachable!("it is being queried"))
+            .error
+            .is_none()
+    );
+    cache.state().last = Some((past - STALE, Cluster::default()));
+    assert!(
+        cache
+            .get(|| unreachable!("it is being queried"))
+            .error
+            .is_some()
+    );
+}
+
+#[test]
+fn the_guide_lists_all_metrics() {
+    let guide = include_str!("../../../DEPLOY.md");
+    let state = crate::leases::WorkerState {
+        worker: WorkerId {
+            name: "w".to_owned(),
+            build: BUILD,
+        },
+        counts: Default::default(),
+        threads: 1,
+        slots: 1,
+        held: 0,
+        stuck: 0,
+        server_up: true,
+        stopping: false,
+    };
+    let memory = Memory::default();
+    submit(&memory, "nightly", BUILD, 1);
+    let cluster = Cluster::query(&memory, &Monitor::default()).expect("it is in memory");
+    let text = metrics::text(Some(state), &cluster);
+    let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() >= 13, "{text}");
+    for name in names {
+        assert!(guide.contains(name), "{name}");
+    }
 }
 
 #[test]

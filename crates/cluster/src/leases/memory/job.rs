@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::shortened;
 use crate::continuation::{DeferredId, DeferredTask};
 use crate::leases::{
-    Aside, Completed, Completion, Dead, JobInfo, Lease, Order, Share, State, Status, Ticket,
-    Trouble,
+    Aside, AsideTask, Completed, Completion, JobInfo, Lease, LeaseError, Order, Share, State,
+    Status, Ticket, shortened,
 };
 
 #[derive(Debug)]
@@ -28,7 +27,7 @@ pub(super) struct Job {
     pub(super) results: Vec<Vec<u8>>,
     /// Continuations that wait for inputs.
     pub(super) deferred: BTreeMap<DeferredId, DeferredTask>,
-    pub(super) aside: Vec<Dead>,
+    pub(super) aside: Vec<AsideTask>,
     pub(super) done: BTreeMap<String, u64>,
     pub(super) tasks: u64,
     pub(super) submitted: Duration,
@@ -103,18 +102,18 @@ impl Job {
         order: &Order,
         numbers: &mut u64,
         now: Duration,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), LeaseError> {
         let id = || order.job.id.clone();
         if let Some(before) = self.chunks.get(order.chunk as usize) {
             let last = self.sealed && order.chunk as usize + 1 == self.chunks.len();
             let same = *before == order.tasks && last == (order.last && self.sealed);
-            return same.then_some(()).ok_or_else(|| Trouble::Taken(id()));
+            return same.then_some(()).ok_or_else(|| LeaseError::Taken(id()));
         }
         if self.sealed {
-            return Err(Trouble::Taken(id()));
+            return Err(LeaseError::Taken(id()));
         }
         if self.chunks.len() as u64 != order.chunk {
-            return Err(Trouble::Vanished(id()));
+            return Err(LeaseError::Vanished(id()));
         }
         if self.state != State::Running {
             return Ok(());
@@ -205,7 +204,7 @@ impl Job {
         completion: &Completion,
         first: u64,
         now: Duration,
-    ) -> Result<Completed, Trouble> {
+    ) -> Result<Completed, LeaseError> {
         let step = self.entries.get(&number).map_or(0, |entry| entry.step);
         if step != ticket.step {
             // No other worker has this ticket, so it is this completion, repeated.
@@ -327,12 +326,12 @@ impl Job {
             reason: shortened(reason),
         };
         let size = entry.task.len();
-        let large = |size: &usize| *size > Dead::WHOLE;
+        let large = |size: &usize| *size > AsideTask::WHOLE;
         let taken = self.aside.iter().filter(|dead| dead.whole);
         let taken: usize = taken.map(|dead| dead.task.len()).filter(large).sum();
-        let whole = !large(&size) || taken + size <= Dead::ROOM;
-        let kept = if whole { size } else { Dead::PART };
-        self.aside.push(Dead {
+        let whole = !large(&size) || taken + size <= AsideTask::ROOM;
+        let kept = if whole { size } else { AsideTask::PART };
+        self.aside.push(AsideTask {
             aside,
             task: entry.task[..kept].to_vec(),
             whole,
@@ -341,14 +340,15 @@ impl Job {
     }
 
     /// Makes tasks wait again that were set aside. Returns their number.
-    pub(super) fn retry_dead(
+    pub(super) fn retry_aside(
         &mut self,
         entries: &[String],
         numbers: &mut u64,
         now: Duration,
     ) -> u64 {
-        let chosen =
-            |dead: &Dead| dead.whole && (entries.is_empty() || entries.contains(&dead.aside.entry));
+        let chosen = |dead: &AsideTask| {
+            dead.whole && (entries.is_empty() || entries.contains(&dead.aside.entry))
+        };
         let (again, left): (Vec<_>, _) = std::mem::take(&mut self.aside)
             .into_iter()
             .partition(chosen);

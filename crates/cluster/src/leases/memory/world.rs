@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::job::{Holder, Job, Queue};
 use crate::leases::{
-    Completed, Completion, JobId, Lease, Present, Reclaimed, Ticket, Trouble, WorkerId,
+    Completed, Completion, JobId, Lease, LeaseError, Reclaimed, Ticket, WorkerId, WorkerInfo,
 };
 
 #[derive(Debug, Default)]
 pub(super) struct World {
-    /// How far the clock has been set ahead of the machine's clock, and back.
+    /// RunOptions far the clock has been set ahead of the machine's clock, and back.
     pub(super) ahead: Duration,
     pub(super) behind: Duration,
     /// The latest time that was noted. If the clock is set back, time continues from here.
@@ -19,7 +19,7 @@ pub(super) struct World {
     pub(super) jobs: BTreeMap<JobId, Job>,
     /// Number of entries and deliveries so far, from which they are numbered.
     pub(super) numbers: u64,
-    pub(super) workers: BTreeMap<String, (Present, Duration)>,
+    pub(super) workers: BTreeMap<String, (WorkerInfo, Duration)>,
     /// Time at which workers came back after all had been away.
     pub(super) returned: Duration,
 }
@@ -94,7 +94,7 @@ impl World {
         ticket: &Ticket,
         completion: &Completion,
         now: Duration,
-    ) -> Result<Completed, Trouble> {
+    ) -> Result<Completed, LeaseError> {
         let first = self.numbers + 1;
         let new = completion.children.len() + completion.aside.len();
         let new = new + completion.deferred.len() + completion.inputs.len();

@@ -8,12 +8,12 @@ use std::time::Duration;
 use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, RedisResult};
 
 use crate::leases::url::{PASSWORD, PASSWORD_FILE, Server};
-use crate::leases::{Trouble, plain};
+use crate::leases::{LeaseError, plain};
 
 /// Time limit for the server to accept a connection, and to answer: a link that is cut gives no
 /// error. Scripts take far less than a millisecond, and a server that loads its file answers
 /// `LOADING`.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Error codes of a server that was the primary one and has become a replica.
 const MOVED_ON: [&str; 3] = ["READONLY", "UNBLOCKED", "MASTERDOWN"];
@@ -31,7 +31,7 @@ impl Connections {
         }
     }
 
-    pub(super) fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Trouble> {
+    pub(super) fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LeaseError> {
         self.with(Duration::ZERO, |connection| command.query(connection))
     }
 
@@ -41,13 +41,13 @@ impl Connections {
         &self,
         wait: Duration,
         act: impl Fn(&mut Connection) -> RedisResult<T>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, LeaseError> {
         loop {
             match self.once(wait, &act) {
                 // A blocking call returns `Interrupted` in a process that was stopped and
                 // continued. The server is not affected, but its answer is lost.
                 Err(error) if kind(&error) == Some(io::ErrorKind::Interrupted) => {}
-                done => return done.map_err(|error| self.trouble(&error)),
+                done => return done.map_err(|error| self.error(&error)),
             }
         }
     }
@@ -60,7 +60,7 @@ impl Connections {
         let idle = self.idle().pop();
         let mut connection = idle.map_or_else(|| self.open(), Ok)?;
         let done = connection
-            .set_read_timeout(Some(wait + PATIENCE))
+            .set_read_timeout(Some(wait + TIMEOUT))
             .and_then(|()| act(&mut connection));
         let stale = |error: &RedisError| match code(error) {
             // A reply may still be in transit on it; and if one connection is broken, all are.
@@ -82,39 +82,39 @@ impl Connections {
 
     fn open(&self) -> RedisResult<Connection> {
         let client: Client = self.server.client()?;
-        let connection = client.get_connection_with_timeout(PATIENCE)?;
-        connection.set_write_timeout(Some(PATIENCE))?;
+        let connection = client.get_connection_with_timeout(TIMEOUT)?;
+        connection.set_write_timeout(Some(TIMEOUT))?;
         Ok(connection)
     }
 
-    fn trouble(&self, error: &RedisError) -> Trouble {
+    fn error(&self, error: &RedisError) -> LeaseError {
         let text = plain(&format!("{}: {error}", self.server));
         let code = code(error).unwrap_or_default();
         match (error.kind(), code.as_str()) {
-            (_, "NOAUTH") => Trouble::Denied(format!(
+            (_, "NOAUTH") => LeaseError::Denied(format!(
                 "{} requires a password: put it into the environment as {PASSWORD}, or into a file \
                  that {PASSWORD_FILE} names",
                 self.server
             )),
             (ErrorKind::AuthenticationFailed, _) | (_, "WRONGPASS" | "NOPERM") => {
-                Trouble::Denied(text)
+                LeaseError::Denied(text)
             }
             (
                 _,
                 "LOADING" | "READONLY" | "UNBLOCKED" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN"
                 | "BUSY" | "OOM" | "MISCONF" | "NOREPLICAS",
-            ) => Trouble::Away(text),
-            (_, "MOVED" | "ASK" | "CROSSSLOT") => Trouble::Refused(format!(
+            ) => LeaseError::Away(text),
+            (_, "MOVED" | "ASK" | "CROSSSLOT") => LeaseError::Refused(format!(
                 "{text}; it is part of a Redis Cluster, over which jobs cannot be spread: use a \
                  single server"
             )),
-            (ErrorKind::Io, _) if certificate(error) => Trouble::Denied(format!(
+            (ErrorKind::Io, _) if certificate(error) => LeaseError::Denied(format!(
                 "{text}; does the environment name the right authority in {}?",
                 crate::leases::url::CA_FILE
             )),
-            (ErrorKind::Io, _) => Trouble::Away(text),
-            (ErrorKind::Parse, _) => Trouble::Refused(format!("{text}; is it a Redis server?")),
-            _ => Trouble::Refused(text),
+            (ErrorKind::Io, _) => LeaseError::Away(text),
+            (ErrorKind::Parse, _) => LeaseError::Refused(format!("{text}; is it a Redis server?")),
+            _ => LeaseError::Refused(text),
         }
     }
 }

@@ -1,5 +1,7 @@
-//! Leases from a Redis server, 6.2 or later, with or without replicas. A Redis Cluster does not
-//! work: the set of running jobs is in one place, and scripts change it together with the jobs.
+//! Leases from a Redis server, 7 or newer, with or without replicas (`DEPLOY.md`). A Redis Cluster
+//! does not work: the set of running jobs is in one place, and scripts change it together with the
+//! jobs. Servers before 7 hide the code of an error in a script (`OOM`, `READONLY`) behind `ERR`,
+//! so that a full server could not be told from a wrong request.
 //!
 //! Operations that change or read more than one thing are scripts: Redis runs one at a time, and
 //! writes its effects to the append-only file as one transaction. The keys are listed in
@@ -36,8 +38,9 @@ use redis::{Script, ScriptInvocation, Value};
 
 use super::url::Server;
 use super::{
-    Completed, Completion, Crowd, Dead, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
-    Present, Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    AsideTask, ClusterSize, Completed, Completion, GiveUp, JobId, JobInfo, Lease, LeaseError,
+    LeasePool, Order, Oversized, Reclaimed, State, Status, Submitted, Ticket, WorkerId, WorkerInfo,
+    shortened,
 };
 use crate::{Build, Parcel};
 use connections::Connections;
@@ -99,8 +102,8 @@ macro_rules! scripts {
 }
 
 scripts!(
-    workers: beat renew live leave workers;
-    jobs: submit lease complete give_up reclaim compact cancel status retry_dead
+    workers: heartbeat renew heartbeat_and_renew leave workers;
+    jobs: submit lease complete give_up reclaim compact cancel status retry_aside
 );
 
 /// Returns a random gap before the number of the next delivery: from 1 to 2^20, so that 2^33
@@ -119,7 +122,7 @@ impl Redis {
     /// # Errors
     ///
     /// If it cannot be reached, or refuses access.
-    pub fn connect(server: Server) -> Result<Redis, Trouble> {
+    pub fn connect(server: Server) -> Result<Redis, LeaseError> {
         let redis = Redis::later(server);
         let _: Value = redis.connections.query(&redis::cmd("PING"))?;
         Ok(redis)
@@ -138,27 +141,27 @@ impl Redis {
     }
 
     /// Notes how many workers there are.
-    fn seen(&self, crowd: Crowd) -> Crowd {
-        self.workers.store(crowd.workers, Ordering::Relaxed);
-        crowd
+    fn note_size(&self, cluster_size: ClusterSize) -> ClusterSize {
+        self.workers.store(cluster_size.workers, Ordering::Relaxed);
+        cluster_size
     }
 
     /// Notes the outcome of a look for tasks.
-    fn note(&self, leases: &[Lease], later: Option<Duration>) {
+    fn note_poll(&self, leases: &[Lease], later: Option<Duration>) {
         let nothing = leases.is_empty() && later.is_none();
         self.idle.store(nothing, Ordering::Relaxed);
     }
 
     /// Returns `true` if an idle worker should only wait to be woken. In a crowd, three of four
     /// waits leave the look for tasks to the other workers.
-    fn leaves_look(&self) -> bool {
+    fn skips_poll(&self) -> bool {
         let alone = self.workers.load(Ordering::Relaxed) < CROWD;
         !alone && !self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(4)
     }
 
     /// Returns `true` if tasks of a build may wait or be delayed. It costs the server a small part
     /// of what a look for tasks costs, which matters with thousands of idle workers.
-    fn may_have_tasks(&self, build: Build) -> Result<bool, Trouble> {
+    fn may_have_tasks(&self, build: Build) -> Result<bool, LeaseError> {
         let mut ask = redis::cmd("EXISTS");
         for queue in ["ready", "urgent", "suspects", "later"] {
             ask.arg(format!("locksley:{queue}:{build}"));
@@ -166,14 +169,14 @@ impl Redis {
         Ok(values::number(self.connections.query(&ask)?) > 0)
     }
 
-    fn script(&self, invocation: &ScriptInvocation<'_>) -> Result<Value, Trouble> {
+    fn script(&self, invocation: &ScriptInvocation<'_>) -> Result<Value, LeaseError> {
         self.connections
             .with(Duration::ZERO, |connection| invocation.invoke(connection))
     }
 
     /// Returns the description of a job, from the cache or from the server; `None` if its name is
     /// free or belongs to a later job.
-    fn info(&self, id: &JobId, submitted: u64) -> Result<Option<Arc<JobInfo>>, Trouble> {
+    fn info(&self, id: &JobId, submitted: u64) -> Result<Option<Arc<JobInfo>>, LeaseError> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key_of = (id.clone(), submitted);
         if let Some(info) = known().get(&key_of) {
@@ -202,7 +205,7 @@ impl Redis {
         &self,
         worker: &str,
         delivered: Vec<values::Delivered>,
-    ) -> Result<Vec<Lease>, Trouble> {
+    ) -> Result<Vec<Lease>, LeaseError> {
         let mut leases = Vec::with_capacity(delivered.len());
         for one in delivered {
             if let Some(info) = self.info(&one.job, one.submitted)? {
@@ -218,7 +221,7 @@ impl Redis {
         worker: &WorkerId,
         at_most: usize,
         suspect: bool,
-    ) -> Result<(Vec<Lease>, Option<Duration>), Trouble> {
+    ) -> Result<(Vec<Lease>, Option<Duration>), LeaseError> {
         let mut ask = self.scripts.lease.prepare_invoke();
         ask.arg(&worker.name).arg(worker.build.to_string());
         ask.arg(at_most).arg(u8::from(suspect)).arg(stride());
@@ -236,7 +239,7 @@ impl Redis {
         ticket: &Ticket,
         completion: &Completion,
         next: Option<bool>,
-    ) -> Result<(Completed, Vec<values::Delivered>), Trouble> {
+    ) -> Result<(Completed, Vec<values::Delivered>), LeaseError> {
         let mut ask = self.ticketed(&self.scripts.complete, ticket);
         ask.arg(ticket.step)
             .arg(u8::from(completion.kept.is_some()));
@@ -266,7 +269,7 @@ impl Redis {
         }
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
-            ask.arg(super::memory::shortened(&aside.reason));
+            ask.arg(shortened(&aside.reason));
             ask.arg(u8::from(aside.urgent));
         }
         for deferred in &completion.deferred {
@@ -300,7 +303,7 @@ impl Redis {
 }
 
 impl LeasePool for Redis {
-    fn submit(&self, order: &Order) -> Result<Submitted, Trouble> {
+    fn submit(&self, order: &Order) -> Result<Submitted, LeaseError> {
         let (job, limits) = (&order.job, order.job.terms.limits);
         let largest = order.tasks.iter().map(Vec::len).max().unwrap_or(0);
         Oversized::check("a task", largest, limits.task)?;
@@ -308,7 +311,7 @@ impl LeasePool for Redis {
         let mut submit = self.about(&self.scripts.submit, &job.id);
         submit.arg(job.build.to_string()).arg(&job.program);
         submit.arg(order.chunk).arg(u8::from(order.last));
-        submit.arg(values::print(&order.tasks));
+        submit.arg(values::fingerprint(&order.tasks));
         submit.arg(job.terms.lease.as_millis() as u64);
         submit.arg(job.terms.tries);
         submit.arg(job.terms.keep.as_millis() as u64);
@@ -324,15 +327,15 @@ impl LeasePool for Redis {
         match values::text(self.script(&submit)?).as_str() {
             "new" => Ok(Submitted::New),
             "attached" => Ok(Submitted::Attached),
-            "vanished" => Err(Trouble::Vanished(job.id.clone())),
+            "vanished" => Err(LeaseError::Vanished(job.id.clone())),
             other => match values::state(other) {
                 Some(state) => Ok(Submitted::Over(state)),
-                None => Err(Trouble::Taken(job.id.clone())),
+                None => Err(LeaseError::Taken(job.id.clone())),
             },
         }
     }
 
-    fn running(&self) -> Result<Vec<(JobId, Build)>, Trouble> {
+    fn running(&self) -> Result<Vec<(JobId, Build)>, LeaseError> {
         let mut ask = redis::cmd("HGETALL");
         ask.arg(RUNNING);
         let fields = values::fields(self.connections.query(&ask)?);
@@ -350,15 +353,15 @@ impl LeasePool for Redis {
         at_most: usize,
         suspect: bool,
         wait: Duration,
-    ) -> Result<Vec<Lease>, Trouble> {
-        let in_vain = !wait.is_zero()
+    ) -> Result<Vec<Lease>, LeaseError> {
+        let skip = !wait.is_zero()
             && self.idle.load(Ordering::Relaxed)
-            && (self.leaves_look() || !self.may_have_tasks(worker.build)?);
+            && (self.skips_poll() || !self.may_have_tasks(worker.build)?);
         let mut later = None;
-        if !in_vain {
+        if !skip {
             let leases;
             (leases, later) = self.take(worker, at_most, suspect)?;
-            self.note(&leases, later);
+            self.note_poll(&leases, later);
             if !leases.is_empty() || wait.is_zero() {
                 return Ok(leases);
             }
@@ -377,16 +380,16 @@ impl LeasePool for Redis {
             return Ok(Vec::new());
         }
         let (leases, later) = self.take(worker, at_most, suspect)?;
-        self.note(&leases, later);
+        self.note_poll(&leases, later);
         Ok(leases)
     }
 
-    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+    fn reclaim(&self) -> Result<Reclaimed, LeaseError> {
         let reply = self.script(&self.scripts.reclaim.prepare_invoke())?;
         Ok(values::reclaimed(reply))
     }
 
-    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, LeaseError> {
         let mut jobs: BTreeMap<&JobId, Vec<usize>> = BTreeMap::new();
         for (place, ticket) in tickets.iter().enumerate() {
             jobs.entry(&ticket.job).or_default().push(place);
@@ -412,7 +415,7 @@ impl LeasePool for Redis {
         Ok(good)
     }
 
-    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, LeaseError> {
         Ok(self.completed(ticket, completion, None)?.0)
     }
 
@@ -421,25 +424,25 @@ impl LeasePool for Redis {
         lease: &Lease,
         completion: &Completion,
         suspect: bool,
-    ) -> Result<(Completed, Option<Lease>), Trouble> {
+    ) -> Result<(Completed, Option<Lease>), LeaseError> {
         let (completed, next) = self.completed(&lease.ticket, completion, Some(suspect))?;
         // The completion is counted: an error with the next lease must not make it look otherwise.
         let next = self.leases(&lease.ticket.worker, next).unwrap_or_default();
         Ok((completed, next.into_iter().next()))
     }
 
-    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, LeaseError> {
         let (word, reason) = match why {
-            GiveUp::Stopping => ("stopping", ""),
+            GiveUp::Stopping | GiveUp::NotBegun => ("untried", ""),
             GiveUp::Failed(reason) => ("failed", reason.as_str()),
             GiveUp::Hopeless(reason) => ("hopeless", reason.as_str()),
         };
         let mut ask = self.ticketed(&self.scripts.give_up, ticket);
-        ask.arg(word).arg(super::memory::shortened(reason));
+        ask.arg(word).arg(shortened(reason));
         Ok(values::number(self.script(&ask)?) == 1)
     }
 
-    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, LeaseError> {
         let mut ask = redis::cmd("LRANGE");
         let last = i64::try_from(at_most).map_or(-1, |count| count - 1);
         ask.arg(key(job, "results")).arg(0).arg(last);
@@ -452,29 +455,29 @@ impl LeasePool for Redis {
         job: &JobId,
         first: &[Vec<u8>],
         combined: &[Vec<u8>],
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, LeaseError> {
         let mut ask = self.about(&self.scripts.compact, job);
-        ask.arg(first.len()).arg(values::print(first));
+        ask.arg(first.len()).arg(values::fingerprint(first));
         for part in combined {
             ask.arg(part);
         }
         Ok(values::number(self.script(&ask)?) == 1)
     }
 
-    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
+    fn status(&self, job: &JobId) -> Result<Option<Status>, LeaseError> {
         let reply = self.script(&self.about(&self.scripts.status, job))?;
         let status = values::status(job, reply);
         // The last task ends the job in the same step, so another program has removed tasks.
-        let robbed = |status: &Status| {
+        let lost_tasks = |status: &Status| {
             status.state == State::Running && status.sealed && status.outstanding == 0
         };
         match status {
-            Some(status) if robbed(&status) => Err(Trouble::Vanished(job.clone())),
+            Some(status) if lost_tasks(&status) => Err(LeaseError::Vanished(job.clone())),
             status => Ok(status),
         }
     }
 
-    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), LeaseError> {
         let mut ask = redis::cmd("XREAD");
         ask.arg("BLOCK").arg(wait.as_millis().max(1) as u64);
         ask.arg("STREAMS").arg(key(job, "over")).arg("0-0");
@@ -484,13 +487,13 @@ impl LeasePool for Redis {
         Ok(())
     }
 
-    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
+    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, LeaseError> {
         let mut ask = self.about(&self.scripts.cancel, job);
         ask.arg(u8::from(forget));
         Ok(values::state(&values::text(self.script(&ask)?)))
     }
 
-    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+    fn aside_tasks(&self, job: &JobId) -> Result<Vec<AsideTask>, LeaseError> {
         let mut ask = redis::cmd("XRANGE");
         ask.arg(key(job, "aside")).arg("-").arg("+");
         ask.arg("COUNT").arg(1000);
@@ -501,8 +504,8 @@ impl LeasePool for Redis {
             .collect())
     }
 
-    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
-        let mut ask = self.about(&self.scripts.retry_dead, job);
+    fn retry_aside(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, LeaseError> {
+        let mut ask = self.about(&self.scripts.retry_aside, job);
         for entry in entries {
             ask.arg(entry);
         }
@@ -512,29 +515,33 @@ impl LeasePool for Redis {
         }
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
-        let mut ask = self.scripts.beat.prepare_invoke();
+    fn heartbeat(
+        &self,
+        present: &WorkerInfo,
+        alive_for: Duration,
+    ) -> Result<ClusterSize, LeaseError> {
+        let mut ask = self.scripts.heartbeat.prepare_invoke();
         ask.arg(&present.worker.name)
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());
-        Ok(self.seen(values::crowd(self.script(&ask)?)))
+        Ok(self.note_size(values::cluster_size(self.script(&ask)?)))
     }
 
-    fn live(
+    fn heartbeat_and_renew(
         &self,
-        present: &Present,
+        present: &WorkerInfo,
         alive_for: Duration,
         tickets: &[Ticket],
-    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+    ) -> Result<(ClusterSize, Vec<bool>), LeaseError> {
         let one_job = tickets.first().map(|first| &first.job);
         let one_job = one_job
             .filter(|job| tickets.iter().all(|ticket| ticket.job == **job))
             .filter(|_| tickets.len() <= RENEWED);
         let Some(job) = one_job else {
-            let crowd = self.beat(present, alive_for)?;
-            return Ok((crowd, self.renew(tickets)?));
+            let cluster_size = self.heartbeat(present, alive_for)?;
+            return Ok((cluster_size, self.renew(tickets)?));
         };
-        let mut ask = self.scripts.live.prepare_invoke();
+        let mut ask = self.scripts.heartbeat_and_renew.prepare_invoke();
         ask.arg(&present.worker.name)
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());
@@ -546,18 +553,21 @@ impl LeasePool for Redis {
         }
         let mut parts = values::array(self.script(&ask)?).into_iter();
         let mut next = || parts.next().unwrap_or_default();
-        let crowd = self.seen(values::crowd(next()));
+        let cluster_size = self.note_size(values::cluster_size(next()));
         let good = values::array(next()).into_iter();
-        Ok((crowd, good.map(|good| values::number(good) == 1).collect()))
+        Ok((
+            cluster_size,
+            good.map(|good| values::number(good) == 1).collect(),
+        ))
     }
 
-    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
+    fn leave(&self, worker: &WorkerId) -> Result<(), LeaseError> {
         let mut ask = self.scripts.leave.prepare_invoke();
         ask.arg(&worker.name);
         self.script(&ask).map(drop)
     }
 
-    fn workers(&self) -> Result<Vec<Present>, Trouble> {
+    fn workers(&self) -> Result<Vec<WorkerInfo>, LeaseError> {
         let reply = self.script(&self.scripts.workers.prepare_invoke())?;
         Ok(values::present(reply))
     }

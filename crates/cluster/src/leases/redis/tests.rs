@@ -1,6 +1,9 @@
 //! Tests against a real Redis server, which they start on a port of its own.
 
-use std::net::{TcpListener, TcpStream};
+#[path = "../../../tests/redis/prerequisites.rs"]
+mod prerequisites;
+
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -8,6 +11,7 @@ use std::thread::sleep;
 use super::*;
 use crate::leases::battery::{World, battery};
 use crate::leases::{Refusal, Terms, follow};
+use prerequisites::{free_port, program, there_is};
 
 /// A server with a folder of its own and without a file: its data is gone with the tests.
 struct Started {
@@ -17,31 +21,13 @@ struct Started {
 }
 
 impl Started {
-    /// Starts a server. Returns `None` if there is no `redis-server`, unless `LOCKSLEY_TEST_REDIS`
-    /// is set, which makes that an error; and if it is 0.
+    /// Starts a server. Returns `None` if there is none.
     fn new(options: &[&str]) -> Option<Started> {
-        let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
-        if wish.as_ref().is_some_and(|wish| wish == "0") {
-            eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
+        let program = program();
+        if !there_is(&program) {
             return None;
         }
-        // A compatible server, such as Valkey.
-        let program = std::env::var_os("LOCKSLEY_TEST_SERVER");
-        let program = program.unwrap_or_else(|| "redis-server".into());
-        let there = Command::new(&program).arg("--version").output();
-        if there.is_err() {
-            assert!(
-                wish.is_none(),
-                "LOCKSLEY_TEST_REDIS is set, and there is no redis-server"
-            );
-            eprintln!(
-                "skipped: there is no redis-server; LOCKSLEY_TEST_REDIS=1 makes this an error"
-            );
-            return None;
-        }
-        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let port = listener.local_addr().expect("it has an address").port();
-        drop(listener);
+        let port = free_port();
         let folder =
             std::env::temp_dir().join(format!("locksley-redis-{}-{port}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("there is room for a folder");
@@ -94,7 +80,7 @@ impl World for Real {
         &self.redis
     }
 
-    fn pass(&self, time: Duration) {
+    fn advance(&self, time: Duration) {
         sleep(time);
     }
 
@@ -172,7 +158,7 @@ fn a_job_whose_tasks_the_server_lost_does_not_run_for_ever() {
     assert_eq!(lease.expect("it waits").len(), 1);
     raw(&redis, &["DEL", "locksley:{job}:tasks"]);
     let followed = follow(&redis, id, Duration::ZERO, |_| {});
-    assert_eq!(followed.err(), Some(Trouble::Vanished(id.clone())));
+    assert_eq!(followed.err(), Some(LeaseError::Vanished(id.clone())));
     sleep(Duration::from_millis(60));
     let reclaimed = redis.reclaim().expect("it is there");
     assert_eq!((reclaimed.returned, reclaimed.aside), (0, 0));
@@ -244,7 +230,7 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     let kept = || values::number(raw(&redis, &["XLEN", "locksley:{job}:aside"]));
     assert_eq!(kept(), 1000);
     // Tasks that fail again are stored again, however many others were set aside.
-    assert_eq!(redis.retry_dead(&order.job.id, &[]), Ok(Some(1000)));
+    assert_eq!(redis.retry_aside(&order.job.id, &[]), Ok(Some(1000)));
     let leases = redis.lease(&worker(1), 1010, false, Duration::ZERO);
     for lease in leases.expect("they wait") {
         assert_eq!(redis.give_up(&lease.ticket, &why), Ok(true));
@@ -315,10 +301,10 @@ fn a_wake_that_is_lost_is_made_up_for() {
     redis.submit(&order(1, 1)).expect("it is new");
     raw(&redis, &["DEL", &format!("locksley:wake:{}", Build(1))]);
     assert_eq!(lease(), Ok(1));
-    assert!((0..8).all(|_| !redis.leaves_look()));
+    assert!((0..8).all(|_| !redis.skips_poll()));
     let (slots, workers) = (1, CROWD);
-    redis.seen(Crowd { slots, workers });
-    let looks = (0..8).filter(|_| !redis.leaves_look());
+    redis.note_size(ClusterSize { slots, workers });
+    let looks = (0..8).filter(|_| !redis.skips_poll());
     assert_eq!(looks.count(), 2, "in a crowd");
 }
 
@@ -373,13 +359,13 @@ fn a_worker_may_hold_thousands_of_leases() {
     let leases = leases.expect("they wait").into_iter();
     let mut tickets: Vec<Ticket> = leases.map(|lease| lease.ticket).collect();
     tickets[4321].delivery += 1;
-    let present = Present {
+    let present = WorkerInfo {
         worker: worker(1),
         slots: 9000,
     };
-    let renewed = redis.live(&present, Duration::from_secs(60), &tickets);
-    let (crowd, good) = renewed.expect("it is there");
-    assert_eq!((crowd.workers, good.len()), (1, 9000));
+    let renewed = redis.heartbeat_and_renew(&present, Duration::from_secs(60), &tickets);
+    let (cluster_size, good) = renewed.expect("it is there");
+    assert_eq!((cluster_size.workers, good.len()), (1, 9000));
     let lost: Vec<usize> = (0..9000).filter(|place| !good[*place]).collect();
     assert_eq!(lost, [4321]);
 }
@@ -473,13 +459,13 @@ fn on_a_full_server_workers_are_alive_and_leases_run_out() {
     order.job.terms.lease = Duration::from_millis(50);
     redis.submit(&order).expect("it is new");
     raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
-    let present = Present {
+    let present = WorkerInfo {
         worker: worker(1),
         slots: 2,
     };
-    let crowd = redis.beat(&present, Duration::from_secs(60));
+    let cluster_size = redis.heartbeat(&present, Duration::from_secs(60));
     let (slots, workers) = (2, 1);
-    assert_eq!(crowd, Ok(Crowd { slots, workers }));
+    assert_eq!(cluster_size, Ok(ClusterSize { slots, workers }));
     let lease = redis.lease(&worker(1), 1, false, Duration::ZERO);
     assert_eq!(lease.expect("it waits").len(), 1);
     sleep(Duration::from_millis(60));

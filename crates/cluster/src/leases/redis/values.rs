@@ -9,8 +9,8 @@ use sha1::{Digest, Sha1};
 
 use crate::Build;
 use crate::leases::{
-    Aside, Completed, Crowd, Dead, JobId, JobInfo, Lease, Limits, Oversized, Present, Reclaimed,
-    Refusal, Share, State, Status, Terms, Ticket, Trouble, WorkerId, plain,
+    Aside, AsideTask, ClusterSize, Completed, JobId, JobInfo, Lease, LeaseError, Limits, Oversized,
+    Reclaimed, Refusal, Share, State, Status, Terms, Ticket, WorkerId, WorkerInfo, plain,
 };
 
 /// Names and values.
@@ -183,7 +183,7 @@ pub(super) fn reclaimed(reply: Value) -> Reclaimed {
 }
 
 /// Reads the answer to a completion, and the entries that were leased with it.
-pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), Trouble> {
+pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), LeaseError> {
     let mut parts = array(reply).into_iter();
     let verdict = parts.next().map(number);
     let mut next = || parts.next().unwrap_or_default();
@@ -205,7 +205,9 @@ pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), Tro
             let (size, limit) = (number(next()) as usize, number(next()) as usize);
             Err(Oversized { what, size, limit }.into())
         }
-        None => Err(Trouble::Refused("it gave an unexpected answer".to_owned())),
+        None => Err(LeaseError::Refused(
+            "it gave an unexpected answer".to_owned(),
+        )),
     }
 }
 
@@ -250,8 +252,8 @@ fn reason(fields: &Fields) -> Aside {
     }
 }
 
-pub(super) fn dead(fields: &Fields) -> Dead {
-    Dead {
+pub(super) fn dead(fields: &Fields) -> AsideTask {
+    AsideTask {
         aside: reason(fields),
         task: field(fields, "task").unwrap_or_default().to_vec(),
         whole: number_of(fields, "whole") == 1,
@@ -269,23 +271,23 @@ fn share(value: Value) -> Option<Share> {
     })
 }
 
-pub(super) fn crowd(reply: Value) -> Crowd {
+pub(super) fn cluster_size(reply: Value) -> ClusterSize {
     let mut parts = array(reply).into_iter();
     let mut next = || number(parts.next().unwrap_or_default()) as u32;
-    Crowd {
+    ClusterSize {
         slots: next(),
         workers: next(),
     }
 }
 
-pub(super) fn present(reply: Value) -> Vec<Present> {
+pub(super) fn present(reply: Value) -> Vec<WorkerInfo> {
     let worker = |value: Value| {
         let mut parts = array(value).into_iter();
         let (name, about) = (plain(&text(parts.next()?)), text(parts.next()?));
         let (slots, of) = about.split_once(' ')?;
         let (slots, build) = (slots.parse().ok()?, build(of)?);
         let worker = WorkerId { name, build };
-        Some(Present { worker, slots })
+        Some(WorkerInfo { worker, slots })
     };
     array(reply).into_iter().filter_map(worker).collect()
 }
@@ -296,7 +298,7 @@ pub(super) fn whole_millis(time: Duration) -> u64 {
 }
 
 /// Returns a fingerprint of a list of byte strings.
-pub(super) fn print(parts: &[Vec<u8>]) -> String {
+pub(super) fn fingerprint(parts: &[Vec<u8>]) -> String {
     let mut hash = Sha1::new();
     for part in parts {
         hash.update(format!("{}:", part.len()));

@@ -8,6 +8,6 @@ if state == 'running' then
   finish(j, state)
 end
 if ARGV[2] == '1' then
-  redis.call('UNLINK', j.job, j.results, j.aside, j.shares, j.prints, j.deferred, j.inputs)
+  redis.call('UNLINK', j.job, j.results, j.aside, j.shares, j.fingerprints, j.deferred, j.inputs)
 end
 return state

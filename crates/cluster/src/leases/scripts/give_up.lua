@@ -1,5 +1,5 @@
 -- Gives a task back, or sets it aside. O(log n)
--- ARGV: name, entry, worker, delivery, why ('stopping', 'failed', 'hopeless'), reason
+-- ARGV: name, entry, worker, delivery, why ('untried', 'failed', 'hopeless'), reason
 local id, entry, worker, delivery, why, reason = unpack(ARGV)
 local j = keys(id)
 if not held(j, entry, worker, delivery) then
@@ -16,7 +16,7 @@ if not task or why == 'hopeless' or (why == 'failed' and before + 1 >= tonumber(
   tidy(j, job[3])
   return 1
 end
-local attempts = why == 'stopping' and before or before + 1
+local attempts = why == 'untried' and before or before + 1
 local count = counts()
 line_up(j, entry, attempts, tonumber(job[2]), count)
 announce(j, job[1], count)

@@ -60,7 +60,7 @@ local function line_up(j, entry, attempts, tries, count)
       list = 'suspects'
     end
   end
-  if list == 'waiting' and redis.call('HEXISTS', j.rush, entry) == 1 then
+  if list == 'waiting' and redis.call('HEXISTS', j.urgent_entries, entry) == 1 then
     list = 'urgent'
   end
   redis.call('RPUSH', j[list], entry)
@@ -108,7 +108,7 @@ local function add(j, submitted, task, urgent)
   local entry = submitted .. '-' .. redis.call('HINCRBY', j.job, 'entries', 1)
   redis.call('HSET', j.tasks, entry, task)
   if urgent == '1' then
-    redis.call('HSET', j.rush, entry, 1)
+    redis.call('HSET', j.urgent_entries, entry, 1)
   end
   return entry
 end
@@ -183,14 +183,14 @@ local function remove(j, entry)
   redis.call('HDEL', j.tasks, entry)
   redis.call('HDEL', j.tries, entry)
   redis.call('HDEL', j.steps, entry)
-  redis.call('HDEL', j.rush, entry)
+  redis.call('HDEL', j.urgent_entries, entry)
 end
 
 -- Ends the job, which is remembered for a while. O(1): its keys are freed by another thread
 local function finish(j, state)
   local job = redis.call('HMGET', j.job, 'build', 'keep')
-  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later, j.rush,
-    j.leases, j.holders, j.holding)
+  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
+    j.urgent_entries, j.leases, j.holders, j.holding)
   redis.call('HSET', j.job, 'state', state, 'ended', (now()))
   redis.call('HDEL', RUNNING, j.id)
   redis.call('ZREM', DUE, j.id)
@@ -203,7 +203,7 @@ local function finish(j, state)
     redis.call('UNLINK', j.deferred, j.inputs)
   end
   -- Tasks that were set aside may be tried again, and then fill their slots.
-  local kept = { j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }
+  local kept = { j.job, j.results, j.aside, j.shares, j.fingerprints, j.over, j.deferred, j.inputs }
   for _, key in ipairs(kept) do
     redis.call('PEXPIRE', key, job[2])
   end
@@ -242,7 +242,8 @@ local function set_aside(j, entry, task, attempts, reason, urgent)
       kept, whole = string.sub(kept, 1, 4096), 0
     end
     redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason,
-      'task', kept, 'whole', whole, 'urgent', urgent or redis.call('HEXISTS', j.rush, entry))
+      'task', kept, 'whole', whole,
+      'urgent', urgent or redis.call('HEXISTS', j.urgent_entries, entry))
   end
 end
 

@@ -42,7 +42,7 @@ end
 -- urgent     a list of entries that are leased before those
 -- suspects   a list of entries, of which a worker gets one at a time
 -- later      a sorted set: entries that may not be leased yet, by when they may
--- rush       a hash: entries that are urgent
+-- urgent_entries a hash: entries that are urgent, in whatever list they are
 -- leases     a sorted set: leased entries by time of expiry
 -- holders    a hash: the worker of each lease, and the number of its delivery
 -- holding    a sorted set: workers by how many leases they hold
@@ -51,7 +51,7 @@ end
 -- inputs     a hash: the parts of each deferred task (front, head, slots, urgent), and its inputs
 -- aside      a stream of tasks that were set aside, with reasons
 -- shares     a sorted set: workers by how many leases they completed
--- prints     a list: the fingerprint of each chunk of first tasks
+-- fingerprints a list: the fingerprint of each chunk of first tasks
 -- over       a stream that gets an entry when the job is over: submitters block on it
 local function keys(id)
   local prefix = GLOBAL .. '{' .. id .. '}:'

@@ -2,8 +2,8 @@
 -- ARGV: name, build, program, chunk, 1 if it is the last, fingerprint, lease, tries, keep, limit of
 -- tasks, of children, of results, 1 if the job is urgent, its delay, 1 if these tasks are urgent,
 -- tasks...
-local id, build, program, chunk, last, print, lease, tries, keep = unpack(ARGV, 1, 9)
-local task, children, result, rush, delay, urgent = unpack(ARGV, 10, 15)
+local id, build, program, chunk, last, fingerprint, lease, tries, keep = unpack(ARGV, 1, 9)
+local task, children, result, job_urgent, delay, urgent = unpack(ARGV, 10, 15)
 local j = keys(id)
 chunk = tonumber(chunk)
 local there = redis.call('HMGET', j.job, 'build', 'program', 'state', 'sealed', 'submitted')
@@ -19,20 +19,20 @@ if new then
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
   redis.call('HSET', CLOCK, 'submitted', submitted)
   redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
-    j.rush, j.leases, j.holders, j.holding, j.results, j.aside, j.shares, j.prints, j.over,
-    j.deferred, j.inputs)
+    j.urgent_entries, j.leases, j.holders, j.holding, j.results, j.aside, j.shares,
+    j.fingerprints, j.over, j.deferred, j.inputs)
   redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries,
     'keep', keep, 'task', task, 'children', children, 'result', result, 'state', 'running',
-    'submitted', submitted, 'sealed', '0', 'urgent', rush, 'delay', delay)
+    'submitted', submitted, 'sealed', '0', 'urgent', job_urgent, 'delay', delay)
   redis.call('ZADD', DUE, submitted + lease, id)
 else
   if there[1] ~= build or there[2] ~= program then
     return 'taken'
   end
-  local chunks = redis.call('LLEN', j.prints)
+  local chunks = redis.call('LLEN', j.fingerprints)
   if chunk < chunks then
     local ends = there[4] == '1' and chunk + 1 == chunks
-    local same = redis.call('LINDEX', j.prints, chunk) == print
+    local same = redis.call('LINDEX', j.fingerprints, chunk) == fingerprint
       and (there[4] ~= '1' or ends == (last == '1'))
     return same and (there[3] == 'running' and 'attached' or there[3]) or 'taken'
   end
@@ -48,11 +48,11 @@ else
     return there[3]
   end
 end
-redis.call('RPUSH', j.prints, print)
+redis.call('RPUSH', j.fingerprints, fingerprint)
 local count, due = counts(), submitted + delay
 local delayed = tonumber(delay) > 0 and due > now()
 for i = 16, #ARGV do
-  local entry = add(j, submitted, ARGV[i], rush == '1' and rush or urgent)
+  local entry = add(j, submitted, ARGV[i], job_urgent == '1' and '1' or urgent)
   if delayed then
     line_up_later(j, entry, 0, due, count)
   else

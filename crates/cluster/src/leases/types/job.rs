@@ -66,6 +66,11 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// Shortens the reason of a failure to a readable length, and makes it safe for a terminal.
+pub(crate) fn shortened(reason: &str) -> String {
+    plain(&reason.chars().take(500).collect::<String>())
+}
+
 /// The error for a text that is not a valid name of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job's name has 1 to 64 letters, digits, dots, dashes and underscores")]

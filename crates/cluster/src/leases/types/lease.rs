@@ -65,7 +65,7 @@ pub struct Completion {
     /// Inputs, encoded, for deferred tasks that are on the server or come with this completion.
     pub inputs: Vec<(Slot, Vec<u8>)>,
     /// Tasks that are to be set aside.
-    pub aside: Vec<Refused>,
+    pub aside: Vec<SetAside>,
     /// The task that replaces the leased one, if the lease goes on.
     pub kept: Option<Vec<u8>>,
     /// Number of tasks that the process has run for this.
@@ -105,7 +105,7 @@ impl Child {
 
 /// A task that no worker can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct SetAside {
     /// The task, encoded.
     pub task: Vec<u8>,
     /// Number of tries.
@@ -157,8 +157,10 @@ pub enum Completed {
 /// Why a task is given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// The worker stops, or has not begun the task. The try does not count.
+    /// The worker stops. The try does not count.
     Stopping,
+    /// The worker has not begun the task, and has no free thread for it. The try does not count.
+    NotBegun,
     /// The try failed, for this reason. After its last try the task is set aside.
     Failed(String),
     /// The task can never succeed, for this reason, and is set aside at once.

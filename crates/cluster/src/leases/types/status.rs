@@ -127,7 +127,7 @@ pub struct Aside {
 
 /// A task that was set aside, including the task itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dead {
+pub struct AsideTask {
     /// Entry, tries and reason.
     pub aside: Aside,
     /// The task, encoded; only its beginning if there was no room for it. Tasks larger than 64 KiB
@@ -139,7 +139,7 @@ pub struct Dead {
     pub urgent: bool,
 }
 
-impl Dead {
+impl AsideTask {
     /// Largest task, in bytes, that is always stored whole: there may be a thousand of them.
     pub(crate) const WHOLE: usize = 64 << 10;
 
@@ -158,7 +158,7 @@ impl Dead {
 
 /// The workers that are alive, in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Crowd {
+pub struct ClusterSize {
     /// Most leases that they hold at once.
     pub slots: u32,
     /// Number of workers.
@@ -167,7 +167,7 @@ pub struct Crowd {
 
 /// A worker that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Present {
+pub struct WorkerInfo {
     /// Identity of the worker.
     pub worker: WorkerId,
     /// Most leases that it holds at once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult};
 
 /// Time limit for a sentinel to answer before the next one is asked.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The sentinels of a primary server.
 #[derive(Clone)]
@@ -78,8 +78,8 @@ impl Sentinels {
 
     fn ask(&self, host: &str, port: u16) -> RedisResult<(String, u16)> {
         let client = Client::open(ConnectionAddr::Tcp(host.to_owned(), port))?;
-        let mut connection = client.get_connection_with_timeout(PATIENCE)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
+        let mut connection = client.get_connection_with_timeout(TIMEOUT)?;
+        connection.set_read_timeout(Some(TIMEOUT))?;
         let mut ask = redis::cmd("SENTINEL");
         ask.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.name);
         let found: Option<(String, u16)> = ask.query(&mut connection)?;

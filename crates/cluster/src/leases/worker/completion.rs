@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::pace::Jitter;
 use super::{Notice, Service};
-use crate::leases::{Child, Completion, Lease, Limits, Oversized, Piece, Refused, Served};
+use crate::leases::{Child, Completion, EncodedCut, Lease, Limits, Oversized, Served, SetAside};
 use crate::{Failed, Parcel, Policy, Spawned};
 
 /// A lease, with the program that its tasks belong to.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenLease<'a> {
     pub(super) lease: &'a Lease,
     pub(super) program: Arc<dyn Served>,
 }
 
-impl Deref for Opened<'_> {
+impl Deref for OpenLease<'_> {
     type Target = Lease;
 
     fn deref(&self) -> &Lease {
@@ -31,7 +31,7 @@ fn policy(program: &dyn Served, task: &[u8]) -> Policy {
 
 /// Returns a completion that replaces a bundle after a failed try by its tasks, each on its own:
 /// one of them may have killed a worker. Tasks that are too large are set aside.
-pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8>>) -> Completion {
+pub(super) fn split_bundle(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8>>) -> Completion {
     let limits = &lease.job.terms.limits;
     let (mut children, mut aside) = (Vec::new(), Vec::new());
     for task in tasks {
@@ -42,7 +42,7 @@ pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8
                 urgent,
                 ..Child::new(task)
             }),
-            Err(oversized) => aside.push(Refused {
+            Err(oversized) => aside.push(SetAside {
                 urgent,
                 ..refused(task, &oversized)
             }),
@@ -56,32 +56,32 @@ pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8
 }
 
 impl Service {
-    /// Converts a piece of a run to a completion.
-    pub(super) fn completion(&self, lease: &Opened<'_>, piece: Piece) -> Completion {
+    /// Converts a cut of a run to a completion.
+    pub(super) fn completion(&self, lease: &OpenLease<'_>, cut: EncodedCut) -> Completion {
         let limits = lease.job.terms.limits;
         let mut completion = Completion {
-            results: piece.results,
-            inputs: piece.inputs,
-            tasks: piece.tasks,
-            kept: (!piece.kept.is_empty()).then(|| Parcel::bundle(&piece.kept)),
+            results: cut.results,
+            inputs: cut.inputs,
+            tasks: cut.tasks,
+            kept: (!cut.kept.is_empty()).then(|| Parcel::bundle(&cut.kept)),
             ..Completion::default()
         };
         let mut children = Vec::new();
-        for Spawned { task, delay } in piece.children {
+        for Spawned { task, delay } in cut.children {
             match limits.check_task(&task) {
                 Ok(()) => children.push(Child {
                     delay,
                     urgent: policy(&*lease.program, &task).urgent,
                     ..Child::new(task)
                 }),
-                Err(oversized) => completion.aside.push(Refused {
+                Err(oversized) => completion.aside.push(SetAside {
                     urgent: policy(&*lease.program, &task).urgent,
                     ..refused(task, &oversized)
                 }),
             }
         }
         completion.children = children;
-        for deferred in piece.deferred {
+        for deferred in cut.deferred {
             let size = deferred.front.len() + deferred.head.len();
             match Oversized::check("a task", size, limits.task_with(1)) {
                 Ok(()) => completion.deferred.push(deferred),
@@ -89,7 +89,7 @@ impl Service {
                 Err(oversized) => completion.aside.push(refused(deferred.front, &oversized)),
             }
         }
-        for failed in piece.failed {
+        for failed in cut.failed {
             self.add_failed(lease, failed, &mut completion);
         }
         completion.children = bundled(completion.children, &limits);
@@ -97,21 +97,21 @@ impl Service {
     }
 
     /// Makes a failed task wait for its next try, after a pause, or sets it aside.
-    fn add_failed(&self, lease: &Opened<'_>, failed: Failed, completion: &mut Completion) {
+    fn add_failed(&self, lease: &OpenLease<'_>, failed: Failed, completion: &mut Completion) {
         let tries = if failed.first { lease.attempt } else { 1 };
         let Failed { task, reason, .. } = failed;
         let policy = policy(&*lease.program, &task);
         let most = policy.tries.unwrap_or(lease.job.terms.tries);
         let aside = failed.hopeless || tries >= most;
-        self.desk().tally.failed += 1;
-        self.tell(Notice::Failed {
+        self.table().counts.failed += 1;
+        self.notify(Notice::Failed {
             job: lease.job.id.clone(),
             reason: reason.clone(),
             aside,
         });
         if aside {
             let attempts = tries;
-            completion.aside.push(Refused {
+            completion.aside.push(SetAside {
                 task,
                 attempts,
                 reason,
@@ -129,8 +129,8 @@ impl Service {
 }
 
 /// Sets aside a task that is too large for its job.
-fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
-    Refused {
+fn refused(task: Vec<u8>, oversized: &Oversized) -> SetAside {
+    SetAside {
         reason: oversized.to_string(),
         attempts: 1,
         urgent: false,
@@ -164,19 +164,19 @@ pub(super) fn bundled(mut children: Vec<Child>, limits: &Limits) -> Vec<Child> {
             .is_some_and(|first| class(first) != class(&child));
         let full = bundle.len() >= together || bytes + more > limits.task;
         if !bundle.is_empty() && (other || full) {
-            bundles.extend(tied(std::mem::take(&mut bundle)));
+            bundles.extend(bundle_of(std::mem::take(&mut bundle)));
             bytes = 0;
         }
         bytes += more;
         bundle.push(child);
     }
-    bundles.extend(tied(bundle));
+    bundles.extend(bundle_of(bundle));
     bundles
 }
 
 /// Makes a bundle of several tasks. A single task stays as it is: with a header it might be too
 /// large.
-fn tied(mut children: Vec<Child>) -> Option<Child> {
+fn bundle_of(mut children: Vec<Child>) -> Option<Child> {
     if children.len() == 1 {
         return children.pop();
     }

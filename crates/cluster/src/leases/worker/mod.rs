@@ -1,11 +1,11 @@
 //! A worker: leases tasks, runs them in its pool, and completes them.
 //!
 //! ```text
-//!   leaser ── leases a task for each free slot; blocks while there are no tasks ──> desk
+//!   leaser ── leases a task for each free slot; blocks while there are no tasks ──> table
 //!   slot, slot, ... ── each runs a lease in the shared pool for a quantum, hands over the tasks
 //!                      that wait, finishes those that run, completes the lease, and gets the next
 //!                      one with the answer, unless the leaser needs a free slot
-//!   heart ── renews the leases that are held, several times in a lease; cancels lost ones
+//!   heartbeat ── renews the leases that are held, several times in a lease; cancels lost ones
 //! ```
 //!
 //! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of
@@ -25,6 +25,7 @@
 //! more workers there are, and are spread over time ([`pace`]).
 
 mod completion;
+mod drain;
 mod leaser;
 mod monitor;
 mod notice;
@@ -47,7 +48,9 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+use super::{
+    Catalogue, GiveUp, JobId, Lease, LeaseError, LeasePool, Run, Ticket, WorkerId, WorkerInfo,
+};
 #[cfg(test)]
 use crate::Build;
 pub use monitor::{Monitor, WorkerState};
@@ -119,7 +122,7 @@ pub fn worker_name() -> String {
 
 /// Counts of a worker's leases and tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct WorkerCounts {
     /// Leases that it completed.
     pub completed: u64,
     /// Tasks that it ran for these.
@@ -144,16 +147,16 @@ pub fn serve(
     setup: Setup,
     stop: &Stop,
     notice: impl Fn(Notice) + Send + Sync + 'static,
-) -> Result<Tally, Trouble> {
+) -> Result<WorkerCounts, LeaseError> {
     let slots = setup.slots.max(1);
     let service = Arc::new(Service {
         leases,
         setup,
         stop: stop.clone(),
         notice: Box::new(notice),
-        desk: Mutex::default(),
+        table: Mutex::default(),
         changed: Condvar::new(),
-        pulse: Condvar::new(),
+        heartbeat_due: Condvar::new(),
         all_slots: AtomicU32::new(0),
         workers: AtomicU32::new(1),
         away: AtomicBool::new(false),
@@ -161,28 +164,28 @@ pub fn serve(
         abandoned: AtomicBool::new(false),
     });
     service.setup.monitor.attach(&service);
-    let _ = service.live(&[]);
+    let _ = service.heartbeat_and_renew(&[]);
     let mut threads = Vec::new();
     for _ in 0..slots {
         let slot = service.clone();
         threads.push(thread::spawn(move || slot.work()));
     }
-    let heart = service.clone();
-    threads.push(thread::spawn(move || heart.beat()));
+    let beating = service.clone();
+    threads.push(thread::spawn(move || beating.keep_alive()));
     let ended = leaser::Leaser::new(&service, slots).run();
     if service.close() {
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
     let _ = service.leases.leave(&service.setup.worker);
-    let (tally, stuck) = {
-        let mut desk = service.desk();
-        (desk.tally, desk.stuck())
+    let (counts, stuck) = {
+        let mut table = service.table();
+        (table.counts, table.stuck())
     };
     if stuck > 0 {
         // Leak the pool: dropping it would wait for its threads, which may never end.
         std::mem::forget(service.setup.pool.clone());
     }
-    ended.map(|()| tally)
+    ended.map(|()| counts)
 }
 
 /// The state that the threads of a worker share.
@@ -191,11 +194,11 @@ struct Service {
     setup: Setup,
     stop: Stop,
     notice: Box<dyn Fn(Notice) + Send + Sync>,
-    desk: Mutex<Desk>,
-    /// Notified when the desk changes, for the leaser and the slots.
+    table: Mutex<LeaseTable>,
+    /// Notified when the table changes, for the leaser and the slots.
     changed: Condvar,
-    /// Notified when the heart must act before its next beat is due.
-    pulse: Condvar,
+    /// Notified when a heartbeat is due earlier than planned.
+    heartbeat_due: Condvar,
     /// Slots of all workers together.
     all_slots: AtomicU32,
     /// Number of workers.
@@ -211,7 +214,7 @@ struct Service {
 
 /// The leases that the worker holds.
 #[derive(Default)]
-struct Desk {
+struct LeaseTable {
     queue: VecDeque<(u64, Lease)>,
     held: BTreeMap<u64, Held>,
     next: u64,
@@ -220,7 +223,7 @@ struct Desk {
     outstanding: BTreeMap<JobId, u64>,
     /// Runs that have ended, except for tasks that ran out of time and have not returned.
     stuck: Vec<Arc<dyn Run>>,
-    tally: Tally,
+    counts: WorkerCounts,
 }
 
 struct Held {
@@ -232,7 +235,7 @@ struct Held {
     suspect: bool,
 }
 
-impl Desk {
+impl LeaseTable {
     /// Returns the number of workers of the pool that the leases occupy, or soon will.
     fn busy(&mut self) -> usize {
         let taken = |held: &Held| held.run.as_ref().map_or(1, |run| run.running().max(1));
@@ -252,48 +255,48 @@ impl Desk {
 }
 
 impl Service {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, LeaseTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the listener. If it panics, for example because its output is closed, that must not
     /// end the thread: its lease would be renewed for ever and never be completed.
-    fn tell(&self, notice: Notice) {
+    fn notify(&self, notice: Notice) {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
 
     /// Tells the listener once that the server is away, and once that it is back.
-    fn told<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
+    fn track_outage<T>(&self, outcome: Result<T, LeaseError>) -> Result<T, LeaseError> {
         match &outcome {
-            Err(trouble) if trouble.passes() => {
+            Err(error) if error.passes() => {
                 if !self.away.swap(true, Ordering::Relaxed) {
-                    self.tell(Notice::Away(trouble.clone()));
+                    self.notify(Notice::Away(error.clone()));
                 }
             }
             Err(_) => {}
             Ok(_) => {
                 if self.away.swap(false, Ordering::Relaxed) {
-                    self.tell(Notice::Back);
+                    self.notify(Notice::Back);
                 }
             }
         }
         outcome
     }
 
-    /// Puts leases on the desk.
+    /// Puts leases in the table.
     fn dispatch(&self, leases: Vec<Lease>) {
-        let mut desk = self.desk();
+        let mut table = self.table();
         for lease in leases {
-            let number = self.hold(&mut desk, &lease);
-            desk.queue.push_back((number, lease));
+            let number = self.hold(&mut table, &lease);
+            table.queue.push_back((number, lease));
         }
         self.changed.notify_all();
     }
 
     /// Adds a lease to those that are renewed.
-    fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
-        let number = desk.next;
-        desk.next += 1;
+    fn hold(&self, table: &mut LeaseTable, lease: &Lease) -> u64 {
+        let number = table.next;
+        table.next += 1;
         let held = Held {
             ticket: lease.ticket.clone(),
             run: None,
@@ -301,34 +304,34 @@ impl Service {
             lease: lease.job.terms.lease,
             suspect: lease.is_suspect(),
         };
-        let before = desk.shortest();
+        let before = table.shortest();
         if before.is_none_or(|before| held.lease < before) {
-            self.pulse.notify_all();
+            self.heartbeat_due.notify_all();
         }
-        desk.held.insert(number, held);
+        table.held.insert(number, held);
         number
     }
 
     /// Reports that the worker is alive, and renews leases. Lost leases are cancelled.
-    fn live(&self, held: &[(u64, Ticket)]) -> Result<(), Trouble> {
-        let present = Present {
+    fn heartbeat_and_renew(&self, held: &[(u64, Ticket)]) -> Result<(), LeaseError> {
+        let present = WorkerInfo {
             worker: self.setup.worker.clone(),
             slots: self.setup.slots as u32,
         };
         let workers = self.workers.load(Ordering::Relaxed);
         let tickets: Vec<Ticket> = held.iter().map(|(_, ticket)| ticket.clone()).collect();
-        let (crowd, good) = self
-            .leases
-            .live(&present, pace::alive_for(workers), &tickets)?;
-        self.all_slots.store(crowd.slots, Ordering::Relaxed);
-        self.workers.store(crowd.workers, Ordering::Relaxed);
-        let mut desk = self.desk();
+        let (cluster_size, good) =
+            self.leases
+                .heartbeat_and_renew(&present, pace::alive_for(workers), &tickets)?;
+        self.all_slots.store(cluster_size.slots, Ordering::Relaxed);
+        self.workers.store(cluster_size.workers, Ordering::Relaxed);
+        let mut table = self.table();
         for ((number, _), good) in held.iter().zip(good) {
             if good {
                 continue;
             }
             // If it is missing it was completed in the meantime.
-            if let Some(held) = desk.held.get_mut(number) {
+            if let Some(held) = table.held.get_mut(number) {
                 held.lost = true;
                 if let Some(run) = &held.run {
                     run.cancel();
@@ -338,75 +341,78 @@ impl Service {
         Ok(())
     }
 
-    /// Renews leases until the desk is closed and empty.
-    fn beat(&self) {
+    /// Renews leases until the table is closed and empty.
+    fn keep_alive(&self) {
         let mut jitter = pace::Jitter::new();
         let mut last = Instant::now();
         loop {
             // Beat early rather than late, and at random, so that workers that began together do
             // not stay in step.
             let workers = self.workers.load(Ordering::Relaxed);
-            let (beat, part) = (pace::beat(workers), jitter.before(Duration::from_secs(1)));
+            let (beat, part) = (
+                pace::heartbeat(workers),
+                jitter.before(Duration::from_secs(1)),
+            );
             let held = {
-                let mut desk = self.desk();
+                let mut table = self.table();
                 loop {
-                    if desk.closed && desk.held.is_empty() {
+                    if table.closed && table.held.is_empty() {
                         return;
                     }
                     // A lease that was added in the meantime may be due earlier.
-                    let renew = desk.shortest().map(|lease| pace::renew(workers, lease));
+                    let renew = table.shortest().map(|lease| pace::renew(workers, lease));
                     let every = renew.map_or(beat, |renew| renew.min(beat));
                     let due = last + every.mul_f64(part.as_secs_f64());
                     let left = due.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         break;
                     }
-                    let waited = self.pulse.wait_timeout(desk, left);
-                    desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    let waited = self.heartbeat_due.wait_timeout(table, left);
+                    table = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
-                let held = desk.held.iter().filter(|(_, held)| !held.lost);
+                let held = table.held.iter().filter(|(_, held)| !held.lost);
                 held.map(|(number, held)| (*number, held.ticket.clone()))
                     .collect::<Vec<_>>()
             };
             last = Instant::now();
             // Errors are ignored: the other threads notice them, too.
-            let _ = self.live(&held);
+            let _ = self.heartbeat_and_renew(&held);
         }
     }
 
-    /// Ends the worker: leases on the desk are given back, and running ones may end within the
+    /// Ends the worker: leases in the table are given back, and running ones may end within the
     /// grace. Returns `true` if all of them did.
     fn close(&self) -> bool {
         let queued: Vec<(u64, Lease)> = {
-            let mut desk = self.desk();
-            desk.closed = true;
-            desk.queue.drain(..).collect()
+            let mut table = self.table();
+            table.closed = true;
+            table.queue.drain(..).collect()
         };
         self.changed.notify_all();
         for (number, lease) in queued {
             let _ = self.leases.give_up(&lease.ticket, &GiveUp::Stopping);
             self.remove(number);
         }
-        let desk = self.desk();
-        let busy = |desk: &mut Desk| !desk.held.is_empty();
+        let table = self.table();
+        let busy = |table: &mut LeaseTable| !table.held.is_empty();
         let waited = self
             .changed
-            .wait_timeout_while(desk, self.setup.grace, busy);
-        let mut desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-        if desk.held.is_empty() {
-            self.pulse.notify_all();
+            .wait_timeout_while(table, self.setup.grace, busy);
+        let mut table = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if table.held.is_empty() {
+            self.heartbeat_due.notify_all();
             return true;
         }
         self.abandoned.store(true, Ordering::Relaxed);
-        let held = std::mem::take(&mut desk.held);
-        drop(desk);
-        self.pulse.notify_all();
+        let held = std::mem::take(&mut table.held);
+        drop(table);
+        self.heartbeat_due.notify_all();
         for held in held.into_values() {
             if let Some(run) = held.run {
                 run.cancel();
             }
             if self.leases.give_up(&held.ticket, &GiveUp::Stopping) == Ok(true) {
-                self.tell(Notice::GivenUp(held.ticket, GiveUp::Stopping));
+                self.notify(Notice::GivenUp(held.ticket, GiveUp::Stopping));
             }
         }
         false
@@ -415,24 +421,24 @@ impl Service {
     /// Remembers a run if some of its tasks have run out of time and not returned.
     fn note_stuck(&self, run: Arc<dyn Run>) {
         if run.expire() > 0 {
-            self.desk().stuck.push(run);
+            self.table().stuck.push(run);
         }
     }
 
     /// Removes a lease.
     fn remove(&self, number: u64) {
-        let mut desk = self.desk();
-        desk.held.remove(&number);
+        let mut table = self.table();
+        table.held.remove(&number);
         self.changed.notify_all();
-        if desk.closed {
-            self.pulse.notify_all();
+        if table.closed {
+            self.heartbeat_due.notify_all();
         }
     }
 
     /// Replaces a lease by the next one. No thread is notified, since no slot becomes free.
     fn replace(&self, number: u64, next: &Lease) -> u64 {
-        let mut desk = self.desk();
-        desk.held.remove(&number);
-        self.hold(&mut desk, next)
+        let mut table = self.table();
+        table.held.remove(&number);
+        self.hold(&mut table, next)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::{Service, Tally};
+use super::{Service, WorkerCounts};
 use crate::leases::WorkerId;
 
 /// Observes a worker, from any thread. It is passed to the worker in its [`Setup`](super::Setup).
@@ -19,7 +19,7 @@ use crate::leases::WorkerId;
 /// let mut setup = Setup::new(worker, pool, Catalogue::default());
 /// setup.linger = Some(Duration::ZERO);
 /// let monitor = setup.monitor.clone();
-/// assert!(monitor.look().is_none(), "it has not begun");
+/// assert!(monitor.state().is_none(), "it has not begun");
 /// serve(Arc::new(Memory::default()), setup, &Stop::default(), |_| {})?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -32,7 +32,7 @@ pub struct WorkerState {
     /// Identity of the worker.
     pub worker: WorkerId,
     /// Counts of its leases and tasks.
-    pub tally: Tally,
+    pub counts: WorkerCounts,
     /// Number of threads of its pool.
     pub threads: usize,
     /// Most leases that it holds at once.
@@ -54,18 +54,18 @@ impl Monitor {
     }
 
     /// Returns the state of the worker; `None` before it has begun and after it has ended.
-    pub fn look(&self) -> Option<WorkerState> {
+    pub fn state(&self) -> Option<WorkerState> {
         let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let service = service.upgrade()?;
         let setup = &service.setup;
-        let mut desk = service.desk();
+        let mut table = service.table();
         Some(WorkerState {
             worker: setup.worker.clone(),
-            tally: desk.tally,
+            counts: table.counts,
             threads: setup.pool.workers(),
             slots: setup.slots,
-            held: desk.held.len(),
-            stuck: desk.stuck(),
+            held: table.held.len(),
+            stuck: table.stuck(),
             server_up: !service.away.load(Ordering::Relaxed),
             stopping: service.stop.is_set(),
         })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::Build;
-use crate::leases::{GiveUp, JobId, Ticket, Trouble, plain};
+use crate::leases::{GiveUp, JobId, LeaseError, Ticket, plain};
 
 /// Tells a worker to stop, from any thread.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub enum Notice {
         ours: Build,
     },
     /// The server cannot be used; the worker keeps trying.
-    Away(Trouble),
+    Away(LeaseError),
     /// The server can be used again.
     Back,
     /// A lease was lost: the work that was done for it does not count.
@@ -72,7 +72,7 @@ impl fmt::Display for Notice {
                  of its tasks; submit the job with the build number of the workers (the same \
                  executable, or Build::named)"
             ),
-            Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
+            Notice::Away(error) => write!(f, "{error}; trying again"),
             Notice::Back => f.write_str("the server is back"),
             Notice::Lost(ticket) => write!(
                 f,
@@ -92,6 +92,12 @@ impl fmt::Display for Notice {
                 let (task, job) = (&ticket.entry, &ticket.job);
                 match why {
                     GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
+                    GiveUp::NotBegun => {
+                        write!(
+                            f,
+                            "task {task} of the job {job} is given back: it was not begun"
+                        )
+                    }
                     GiveUp::Failed(reason) => {
                         write!(f, "task {task} of the job {job} failed: {}", plain(reason))
                     }

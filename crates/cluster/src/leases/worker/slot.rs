@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::completion::{Opened, taken_apart};
+use super::completion::{OpenLease, split_bundle};
+use super::drain::Drain;
 use super::{Notice, Service};
 use crate::Parcel;
 use crate::leases::{
-    Completed, Completion, GiveUp, How, Lease, Piece, Run, Served, Ticket, Trouble,
+    Completed, Completion, EncodedCut, GiveUp, Lease, LeaseError, Run, RunOptions, Served, Ticket,
 };
 use crate::local::message;
 
@@ -17,7 +18,7 @@ use crate::local::message;
 type Encoded = Vec<Vec<u8>>;
 
 /// The outcome of running a lease.
-enum Outcome {
+pub(super) enum Outcome {
     /// The run has ended; the ticket is that of the last step.
     Ran(Ticket, Completion),
     GaveUp(GiveUp),
@@ -30,34 +31,19 @@ enum Outcome {
 const RESULTS: u64 = 64;
 
 /// Longest time between two checks whether the worker is to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Time for which tasks may spawn what they hold and end, before anything is handed over. Most
-/// tasks end in this time, and then one request suffices.
-const DRAIN: Duration = Duration::from_millis(5);
-
-/// Time after which spawned tasks are begun here again, since the tasks that still run may run for
-/// long.
-const RELEASE: Duration = Duration::from_millis(100);
+const STOP_CHECK: Duration = Duration::from_millis(100);
 
 /// Time for which a lease waits for a worker of the pool while there are more leases than workers.
 const CROWDED: Duration = Duration::from_millis(50);
 
-/// Longest time between two requests that hand over waiting tasks.
-const HAND_OVER: Duration = Duration::from_millis(250);
-
-/// Longest time that results wait while other tasks of the lease run: results that were handed in
-/// survive the process.
-const HAND_IN: Duration = Duration::from_secs(2);
-
 impl Service {
-    /// Runs leases until the desk is closed.
+    /// Runs leases until the table is closed.
     pub(super) fn work(&self) {
         loop {
             let next = {
-                let desk = self.desk();
-                let idle = |desk: &mut super::Desk| desk.queue.is_empty() && !desk.closed;
-                let waited = self.changed.wait_while(desk, idle);
+                let table = self.table();
+                let idle = |table: &mut super::LeaseTable| table.queue.is_empty() && !table.closed;
+                let waited = self.changed.wait_while(table, idle);
                 waited
                     .unwrap_or_else(PoisonError::into_inner)
                     .queue
@@ -84,11 +70,11 @@ impl Service {
                 Outcome::GaveUp(GiveUp::Failed(why))
             }
         };
-        if let (Outcome::GaveUp(_), Some(held)) = (&outcome, self.desk().held.get(&number)) {
+        if let (Outcome::GaveUp(_), Some(held)) = (&outcome, self.table().held.get(&number)) {
             held.run.iter().for_each(|run| run.cancel());
         }
         // A lost lease needs no request.
-        let lost = self.desk().held.get(&number).is_none_or(|held| held.lost);
+        let lost = self.table().held.get(&number).is_none_or(|held| held.lost);
         let mut next = None;
         let counted = match outcome {
             _ if lost => false,
@@ -103,8 +89,8 @@ impl Service {
             Outcome::GaveUp(why) => self.give_up(lease, &why),
         };
         if !counted && !self.abandoned.load(Ordering::Relaxed) {
-            self.desk().tally.lost += 1;
-            self.tell(Notice::Lost(lease.ticket.clone()));
+            self.table().counts.lost += 1;
+            self.notify(Notice::Lost(lease.ticket.clone()));
         }
         match next {
             Some(next) => Some((self.replace(number, &next), next)),
@@ -123,51 +109,55 @@ impl Service {
         };
         if lease.attempt > 1 && tasks.len() > 1 {
             // One of them may have killed a worker. From now on each is on its own.
-            return Outcome::Ran(lease.ticket.clone(), taken_apart(lease, &*program, tasks));
+            return Outcome::Ran(lease.ticket.clone(), split_bundle(lease, &*program, tasks));
         }
-        let how = How {
+        let how = RunOptions {
             limits: lease.job.terms.limits,
             hand_over: lease.attempt > 1,
             home: lease.ticket.delivery,
         };
         let run: Arc<dyn Run> = program.start(&self.setup.pool, tasks, how).into();
-        if let Some(held) = self.desk().held.get_mut(&number) {
+        if let Some(held) = self.table().held.get_mut(&number) {
             held.run = Some(run.clone());
             if held.lost {
                 run.cancel();
             }
         }
-        let lease = &Opened { lease, program };
+        let lease = &OpenLease { lease, program };
         let outcome = if self.first_quantum(lease, &*run) {
-            self.last_piece(lease, lease.ticket.clone(), &*run)
+            self.last_cut(lease, lease.ticket.clone(), &*run)
         } else {
-            self.drain(lease, &*run)
+            Drain::new(self, lease, &*run).finish()
         };
         self.note_stuck(run);
         outcome
     }
 
-    /// Returns the outcome of a run that has ended, with its last piece.
-    fn last_piece(&self, lease: &Opened<'_>, ticket: Ticket, run: &dyn Run) -> Outcome {
+    /// Returns the outcome of a run that has ended, with its last cut.
+    pub(super) fn last_cut(&self, lease: &OpenLease<'_>, ticket: Ticket, run: &dyn Run) -> Outcome {
         loop {
             if let Some(fault) = run.fault() {
                 return Outcome::GaveUp(GiveUp::Failed(fault.to_string()));
             }
-            if let Some(piece) = run.cut() {
-                return self.ran(lease, ticket, piece);
+            if let Some(cut) = run.cut() {
+                return self.ran(lease, ticket, cut);
             }
             std::thread::sleep(Duration::from_micros(100));
         }
     }
 
-    /// Returns the outcome of a run that has ended with this piece.
-    fn ran(&self, lease: &Opened<'_>, ticket: Ticket, piece: Piece) -> Outcome {
-        if piece.tasks == 0 && piece.failed.is_empty() {
+    /// Returns the outcome of a run that has ended with this cut.
+    pub(super) fn ran(&self, lease: &OpenLease<'_>, ticket: Ticket, cut: EncodedCut) -> Outcome {
+        if cut.tasks == 0 && cut.failed.is_empty() {
             // It was not begun. Returned as its own child it would be new, and lose its count of
             // tries.
-            return Outcome::GaveUp(GiveUp::Stopping);
+            return Outcome::GaveUp(if self.stop.is_set() {
+                GiveUp::Stopping
+            } else {
+                GiveUp::NotBegun
+            });
         }
-        Outcome::Ran(ticket, self.completion(lease, piece))
+        Outcome::Ran(ticket, self.completion(lease, cut))
     }
 
     /// Returns the program of a lease, and its tasks.
@@ -190,18 +180,18 @@ impl Service {
         let mut began = came;
         loop {
             let left = quantum.saturating_sub(began.elapsed());
-            if run.wait(left.min(LOOK)) {
+            if run.wait(left.min(STOP_CHECK)) {
                 return true;
             }
             if run.expire() > 0 {
                 return false;
             }
-            if !run.begun() {
+            if !run.has_begun() {
                 // Its task waits for a worker of the pool, so its quantum has not begun. If other
                 // leases have occupied more workers since it was requested, it is given back:
                 // another process may have a free worker.
                 if self.stop.is_set()
-                    || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
+                    || (came.elapsed() >= CROWDED && self.table().busy() > self.setup.slots)
                 {
                     return false;
                 }
@@ -217,7 +207,7 @@ impl Service {
     fn quantum(&self, lease: &Lease) -> Duration {
         let all_slots = u64::from(self.all_slots.load(Ordering::Relaxed));
         let others = all_slots > self.setup.slots as u64;
-        let outstanding = self.desk().outstanding.get(&lease.job.id).copied();
+        let outstanding = self.table().outstanding.get(&lease.job.id).copied();
         if others && outstanding.unwrap_or(0) < 2 * all_slots {
             self.setup.quantum / 5
         } else {
@@ -225,65 +215,10 @@ impl Service {
         }
     }
 
-    /// Hands over waiting tasks, and continues with running ones, until there are none left.
-    fn drain(&self, lease: &Opened<'_>, run: &dyn Run) -> Outcome {
-        let began = Instant::now();
-        let mut ticket = lease.ticket.clone();
-        let (mut gap, mut last) = (DRAIN, began);
-        let (mut pause, mut running) = (Duration::from_micros(100), usize::MAX);
-        let mut held = true;
-        run.wind_down();
-        loop {
-            if run.wait(pause) || run.fault().is_some() {
-                return self.last_piece(lease, ticket, run);
-            }
-            run.expire();
-            if began.elapsed() > DRAIN {
-                pause = (2 * pause).min(LOOK / 5);
-            }
-            if held && began.elapsed() > RELEASE && !self.stop.is_set() {
-                run.release();
-                held = false;
-            }
-            let now = run.running();
-            if now < running {
-                // Notify the leaser, which counts the free workers of the pool.
-                self.changed.notify_all();
-            }
-            running = now;
-            let due = run.is_due() || (last.elapsed() >= HAND_IN && run.has_results());
-            if last.elapsed() < gap || !due {
-                continue;
-            }
-            let Some(piece) = run.cut() else { continue };
-            if piece.kept.is_empty() {
-                run.cancel();
-                return self.ran(lease, ticket, piece);
-            }
-            let completion = self.completion(lease, piece);
-            let answer = self.retried(|| self.leases.complete(&ticket, &completion));
-            match answer {
-                Some(Ok(Completed::Counted { outstanding, .. })) => {
-                    ticket.step += 1;
-                    let mut desk = self.desk();
-                    desk.outstanding.insert(lease.job.id.clone(), outstanding);
-                    desk.tally.tasks += completion.tasks;
-                    desk.tally.children += completion.children.len() as u64;
-                }
-                Some(Ok(Completed::Fenced)) | None => {
-                    run.cancel();
-                    return Outcome::Lost;
-                }
-                Some(Err(trouble)) => return Outcome::GaveUp(blame(&trouble)),
-            }
-            (last, gap) = (Instant::now(), (2 * gap).min(HAND_OVER));
-        }
-    }
-
     /// Completes a lease. Returns `true` if it counted.
     fn complete(&self, lease: &Lease, completion: &Completion, next: &mut Option<Lease>) -> bool {
         let completed = self.retried(|| {
-            let ending = self.stop.is_set() || self.desk().closed;
+            let ending = self.stop.is_set() || self.table().closed;
             if ending || self.reserved.load(Ordering::Relaxed) {
                 return self.leases.complete(&lease.ticket, completion);
             }
@@ -299,22 +234,22 @@ impl Service {
                 outstanding,
                 results,
             })) => {
-                let mut desk = self.desk();
-                desk.outstanding.insert(lease.job.id.clone(), outstanding);
+                let mut table = self.table();
+                table.outstanding.insert(lease.job.id.clone(), outstanding);
                 if outstanding == 0 {
-                    desk.outstanding.remove(&lease.job.id);
+                    table.outstanding.remove(&lease.job.id);
                 }
-                desk.tally.completed += u64::from(completion.tasks > 0);
-                desk.tally.tasks += completion.tasks;
-                desk.tally.children += completion.children.len() as u64;
-                drop(desk);
+                table.counts.completed += u64::from(completion.tasks > 0);
+                table.counts.tasks += completion.tasks;
+                table.counts.children += completion.children.len() as u64;
+                drop(table);
                 let before = results.saturating_sub(completion.results.len() as u64);
                 if results / RESULTS > before / RESULTS {
                     self.compact(lease);
                 }
                 true
             }
-            Some(Err(trouble)) => self.give_up(lease, &blame(&trouble)),
+            Some(Err(error)) => self.give_up(lease, &give_up_reason(&error)),
             Some(Ok(Completed::Fenced)) | None => false,
         }
     }
@@ -323,23 +258,22 @@ impl Service {
     fn give_up(&self, lease: &Lease, why: &GiveUp) -> bool {
         let ours = self.retried(|| self.leases.give_up(&lease.ticket, why));
         let ours = matches!(ours, Some(Ok(true)));
-        let unbegun = *why == GiveUp::Stopping && !self.stop.is_set();
-        if ours && !unbegun {
-            self.desk().tally.given_up += 1;
-            self.tell(Notice::GivenUp(lease.ticket.clone(), why.clone()));
+        if ours && *why != GiveUp::NotBegun {
+            self.table().counts.given_up += 1;
+            self.notify(Notice::GivenUp(lease.ticket.clone(), why.clone()));
         }
         ours
     }
 
     /// Repeats a request until there is an answer. Returns `None` if the worker has been abandoned.
-    fn retried<T>(
+    pub(super) fn retried<T>(
         &self,
-        mut act: impl FnMut() -> Result<T, Trouble>,
-    ) -> Option<Result<T, Trouble>> {
+        mut act: impl FnMut() -> Result<T, LeaseError>,
+    ) -> Option<Result<T, LeaseError>> {
         let mut pause = Duration::from_millis(20);
         while !self.abandoned.load(Ordering::Relaxed) {
-            match self.told(act()) {
-                Err(trouble) if trouble.passes() => {
+            match self.track_outage(act()) {
+                Err(error) if error.passes() => {
                     std::thread::sleep(pause);
                     pause = (2 * pause).min(Duration::from_secs(2));
                 }
@@ -370,11 +304,11 @@ impl Service {
 }
 
 /// Returns the reason to give a lease up when the server refuses its completion.
-fn blame(trouble: &Trouble) -> GiveUp {
-    match trouble {
+pub(super) fn give_up_reason(error: &LeaseError) -> GiveUp {
+    match error {
         // The server has other limits than it told the worker.
-        Trouble::Oversized(_) => GiveUp::Hopeless(trouble.to_string()),
-        // The server refuses temporarily: the task is not to blame.
-        _ => GiveUp::Failed(trouble.to_string()),
+        LeaseError::Oversized(_) => GiveUp::Hopeless(error.to_string()),
+        // The server refuses temporarily: the task is not to give_up_reason.
+        _ => GiveUp::Failed(error.to_string()),
     }
 }

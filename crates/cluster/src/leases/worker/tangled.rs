@@ -1,14 +1,11 @@
 //! Continuations on leases: workers as threads, with a pool in memory.
 
-use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
-
 use super::tests::{job, setup};
 use super::*;
 use crate::leases::flaky::Flaky;
 use crate::leases::{Memory, State, follow, submit};
 use crate::programs::merge_sort::{self, Sort};
-use crate::tangle::{self, Knot};
+use crate::tangle::{self, RandomTask};
 use crate::{Parcel, Sum};
 
 /// A quantum that is long enough for a task to begin, and for little else.
@@ -31,61 +28,52 @@ fn work(pool: &Arc<dyn LeasePool>, workers: usize, quantum: Duration) {
     }
 }
 
-fn knots(panics: u64) -> Vec<Knot> {
-    let knot = |seed| Knot {
+fn tasks(panics: u64) -> Vec<RandomTask> {
+    let task = |seed| RandomTask {
         panics,
-        ..Knot::new(seed, 4)
+        ..RandomTask::new(seed, 4)
     };
-    (0..12).map(knot).collect()
+    (0..12).map(task).collect()
 }
 
-/// Runs knots until they are done, and compares the result. Returns the number of leases.
-fn tie(flaky: Flaky<Memory>, panics: u64, quantum: Duration) -> u64 {
+/// Runs random tasks until they are done, and compares the result. Returns the number of leases.
+fn run_to_end(flaky: Flaky<Memory>, panics: u64, quantum: Duration) -> u64 {
     let flaky = Arc::new(flaky);
     let pool: Arc<dyn LeasePool> = flaky.clone();
     // Leases expire only if their replies are lost.
     let lease = if flaky.one_in < u64::MAX { 100 } else { 60_000 };
     let mut job = job("tangle", Duration::from_millis(lease));
     job.terms.tries = 1000;
-    while submit(&*pool, &job, knots(panics)).is_err() {}
+    while submit(&*pool, &job, tasks(panics)).is_err() {}
     let status = || flaky.pool.status(&job.id).expect("it is in memory");
     while status().expect("it was submitted").state == State::Running {
         work(&pool, 2, quantum);
     }
     let ended = follow(&flaky.pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
     let found = ended.result(&tangle::program()).expect("it is a result");
-    let expected = knots(0).iter().map(Knot::whole).sum();
+    let expected = tasks(0).iter().map(RandomTask::whole).sum();
     assert_eq!((found, ended.status.aside), (Sum(expected), 0));
     ended.status.done
-}
-
-fn flaky(one_in: u64, seed: u64) -> Flaky<Memory> {
-    Flaky {
-        pool: Memory::default(),
-        one_in,
-        random: Mutex::new(seed << 40 | 0x9E37_79B9),
-        refusals: AtomicU64::new(0),
-    }
 }
 
 /// With a short quantum most spawned tasks are handed over, and groups are spread over leases.
 #[test]
 fn continuations_are_exact_when_groups_are_torn_apart() {
-    let done = tie(flaky(u64::MAX, 1), 0, SHORT);
+    let done = run_to_end(Flaky::new(u64::MAX, 1), 0, SHORT);
     assert!(done > 30, "they were: {done} leases");
-    tie(flaky(u64::MAX, 1), 0, Duration::from_millis(1));
+    run_to_end(Flaky::new(u64::MAX, 1), 0, Duration::from_millis(1));
 }
 
 #[test]
 fn continuations_are_exact_when_tasks_panic() {
     for quantum in [SHORT, Duration::from_millis(2)] {
-        tie(flaky(u64::MAX, 1), 40, quantum);
+        run_to_end(Flaky::new(u64::MAX, 1), 40, quantum);
     }
 }
 
 #[test]
 fn continuations_are_exact_when_requests_and_replies_are_lost() {
-    tie(flaky(16, 1), 60, SHORT);
+    run_to_end(Flaky::new(16, 1), 60, SHORT);
 }
 
 /// A task of a group that is set aside leaves its slot empty, and the job ends without the rest.
@@ -95,9 +83,9 @@ fn a_job_ends_without_a_continuation_whose_input_was_set_aside() {
     let pool: Arc<dyn LeasePool> = memory.clone();
     let mut job = job("tangle", Duration::from_secs(60));
     job.terms.tries = 1;
-    let always = Knot {
+    let always = RandomTask {
         panics: 1,
-        ..Knot::new(3, 4)
+        ..RandomTask::new(3, 4)
     };
     submit(&*pool, &job, [always]).expect("it is new");
     work(&pool, 1, SHORT);

@@ -4,7 +4,6 @@ mod faults;
 mod limits;
 mod policies;
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use locksley_workload::{Size, Uts, UtsTree};
@@ -163,16 +162,16 @@ pub(super) fn setup(name: &str, threads: usize) -> Setup {
 }
 
 /// Runs some workers until they have been idle for a while.
-fn work(pool: &Arc<dyn LeasePool>, workers: usize) -> Vec<Tally> {
+fn work(pool: &Arc<dyn LeasePool>, workers: usize) -> Vec<WorkerCounts> {
     let stop = Stop::default();
-    let tally = |number: usize| {
+    let counts = |number: usize| {
         let setup = setup(&format!("w{number}"), 1 + number % 2);
-        serve(pool.clone(), setup, &stop, |_| {}).expect("no trouble")
+        serve(pool.clone(), setup, &stop, |_| {}).expect("no error")
     };
     thread::scope(|scope| {
-        let tally = &tally;
+        let counts = &counts;
         let threads: Vec<_> = (0..workers)
-            .map(|number| scope.spawn(move || tally(number)))
+            .map(|number| scope.spawn(move || counts(number)))
             .collect();
         threads
             .into_iter()
@@ -192,15 +191,15 @@ fn a_tree_is_counted_by_several_workers() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
     let job = job("uts", Duration::from_secs(60));
     submit(&*pool, &job, [Search::whole(tree)]).expect("it is new");
-    let tallies = work(&pool, 3);
+    let all_counts = work(&pool, 3);
     let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
     assert_eq!(
         ended.result(&uts::program()).expect("it is a result").0,
         size
     );
-    let completed: u64 = tallies.iter().map(|tally| tally.completed).sum();
+    let completed: u64 = all_counts.iter().map(|counts| counts.completed).sum();
     assert_eq!(completed, ended.status.done);
-    assert!(completed > 1, "it was never divided: {tallies:?}");
+    assert!(completed > 1, "it was never divided: {all_counts:?}");
     assert!(ended.results.len() < 128, "they are combined");
 }
 
@@ -208,13 +207,7 @@ fn a_tree_is_counted_by_several_workers() {
 fn lost_requests_and_replies_change_nothing() {
     let (tree, size) = tree();
     for seed in 1..=2 {
-        let flaky = Flaky {
-            pool: Memory::default(),
-            one_in: 16,
-            random: Mutex::new(seed << 40 | 0x9E37_79B9),
-            refusals: AtomicU64::new(0),
-        };
-        let flaky = Arc::new(flaky);
+        let flaky = Arc::new(Flaky::new(16, seed));
         let pool: Arc<dyn LeasePool> = flaky.clone();
         let mut job = job("uts", Duration::from_millis(40));
         // Leases whose replies are lost expire. The limit is high so that no task is set aside

@@ -3,8 +3,8 @@
 use super::*;
 use crate::Sum;
 
-fn share(lineage: &mut Lineage<Sum<u64>>) -> (u64, Vec<Vec<u8>>, Vec<String>) {
-    let share = lineage.share().expect("all are described");
+fn take_settled(lineage: &mut Lineage<Sum<u64>>) -> (u64, Vec<Vec<u8>>, Vec<String>) {
+    let share = lineage.take_settled().expect("all are described");
     let sum = share.results.iter().map(|Sum(part)| part).sum();
     let failed = share.failed.into_iter().map(|failed| failed.reason);
     (sum, share.kept, failed.collect())
@@ -27,15 +27,19 @@ fn a_result_is_settled_when_all_ancestors_have_ended() {
     let b = begin(&mut lineage, 2, Some(&a));
     let c = begin(&mut lineage, 3, Some(&b));
     lineage.end(3, Some((Sum(4), 1)));
-    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    assert_eq!(take_settled(&mut lineage), (0, vec![vec![1]], vec![]));
     lineage.end(2, Some((Sum(2), 1)));
     let d = Some(c.clone());
-    assert_eq!(standing(&d), Standing::Owned);
-    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    assert_eq!(ownership(&d), Ownership::Owned);
+    assert_eq!(take_settled(&mut lineage), (0, vec![vec![1]], vec![]));
     lineage.end(1, Some((Sum(1), 1)));
-    assert_eq!(standing(&d), Standing::Settled);
-    assert_eq!(share(&mut lineage), (7, vec![], vec![]));
-    assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
+    assert_eq!(ownership(&d), Ownership::Settled);
+    assert_eq!(take_settled(&mut lineage), (7, vec![], vec![]));
+    assert_eq!(
+        take_settled(&mut lineage),
+        (0, vec![], vec![]),
+        "they are taken"
+    );
 }
 
 #[test]
@@ -48,11 +52,14 @@ fn what_a_failed_task_spawned_is_void_and_its_failure_counts_when_it_is_settled(
     lineage.end(4, Some((Sum(8), 1)));
     lineage.fail(2, "b".to_owned(), false);
     assert!(lineage.begin(5, Some(d), None).is_none());
-    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    assert_eq!(take_settled(&mut lineage), (0, vec![vec![1]], vec![]));
     lineage.end(1, Some((Sum(1), 1)));
     lineage.end(3, Some((Sum(4), 1)));
-    assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
-    assert_eq!(standing(&Some(c)), Standing::Void);
+    assert_eq!(
+        take_settled(&mut lineage),
+        (1, vec![], vec!["b".to_owned()])
+    );
+    assert_eq!(ownership(&Some(c)), Ownership::Void);
 }
 
 #[test]
@@ -64,7 +71,10 @@ fn failures_below_a_failure_are_not_told() {
     assert!(!lineage.has_failed(), "what spawned it runs");
     lineage.fail(1, "a".to_owned(), true);
     assert!(lineage.has_failed());
-    assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
+    assert_eq!(
+        take_settled(&mut lineage),
+        (0, vec![], vec!["a".to_owned()])
+    );
 }
 
 #[test]
@@ -82,13 +92,13 @@ fn a_task_that_is_late_has_failed_though_it_goes_on() {
     lineage.expire(now + 2 * limit);
     lineage.expire(now + 2 * limit);
     assert!(slow.is_late() && lineage.has_failed());
-    assert_eq!(standing(&Some(child)), Standing::Void);
+    assert_eq!(ownership(&Some(child)), Ownership::Void);
     let late = "it took longer than 60s".to_owned();
-    assert_eq!(share(&mut lineage), (0, vec![vec![3]], vec![late]));
+    assert_eq!(take_settled(&mut lineage), (0, vec![vec![3]], vec![late]));
     assert_eq!((lineage.stuck(), lineage.has_failed()), (1, false));
     lineage.end(3, Some((Sum(2), 1)));
     assert!(lineage.has_failed(), "all but what is void have ended");
-    assert_eq!(share(&mut lineage), (2, vec![], vec![]));
+    assert_eq!(take_settled(&mut lineage), (2, vec![], vec![]));
     assert!(!lineage.end(1, Some((Sum(1), 1))), "it comes too late");
     assert_eq!((lineage.stuck(), lineage.has_failed()), (0, false));
 }
@@ -104,25 +114,25 @@ fn a_late_task_whose_ancestor_runs_is_shared_when_that_has_ended() {
     lineage.describe(2, vec![2]);
     lineage.expire(now + 2 * limit);
     assert!(!lineage.has_failed());
-    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    assert_eq!(take_settled(&mut lineage), (0, vec![vec![1]], vec![]));
     lineage.end(1, Some((Sum(5), 1)));
     assert!(lineage.has_failed());
     let late = "it took longer than 60s".to_owned();
-    assert_eq!(share(&mut lineage), (5, vec![], vec![late]));
+    assert_eq!(take_settled(&mut lineage), (5, vec![], vec![late]));
 }
 
 #[test]
 fn a_task_that_is_being_encoded_puts_a_cut_off() {
     let mut lineage: Lineage<Sum<u64>> = Lineage::new(100);
     lineage.begin(1, None, None);
-    assert!(lineage.share().is_none());
+    assert!(lineage.take_settled().is_none());
     lineage.describe(1, vec![1]);
-    assert!(lineage.share().is_some());
+    assert!(lineage.take_settled().is_some());
 }
 
 #[test]
 fn results_are_divided_where_they_get_large_and_only_there() {
-    let mut parts: Parts<crate::Max<Vec<u8>>> = Parts::default();
+    let mut parts: ResultParts<crate::Max<Vec<u8>>> = ResultParts::default();
     for _ in 0..1000 {
         parts.add(crate::Max(vec![7; 30]), 31, 100);
     }
@@ -137,7 +147,7 @@ fn results_are_divided_where_they_get_large_and_only_there() {
             self.0.extend(other.0);
         }
     }
-    let mut parts = Parts::default();
+    let mut parts = ResultParts::default();
     for number in 0..10 {
         parts.add(All(vec![number; 30]), 31, 100);
     }

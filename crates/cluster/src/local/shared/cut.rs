@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Line, Origin, Shared, Waiting, lock};
 use crate::continuation::{Deferred, DeferredId, Slot};
 use crate::local::Failed;
-use crate::local::lineage::{Lineage, Standing, standing};
+use crate::local::lineage::{Lineage, Ownership, ownership};
 use crate::reduce::Reduce;
 
 /// Which tasks wait for a cut instead of being begun.
@@ -66,17 +66,17 @@ pub(crate) struct Cut<R> {
 }
 
 impl<R: Reduce> Shared<R> {
-    /// Returns whether a cut would take tasks that wait, are delayed, or failed; and whether the
-    /// settled results exceed one part. Void tasks count: while tasks are held only a cut removes
-    /// them, and without one the process would never be passive.
-    pub(in crate::local) fn has_much(&self) -> (bool, bool) {
+    /// Returns `true` if a cut is due: it would take tasks that wait, are delayed, or failed, or
+    /// the settled results exceed one part. Void tasks count: while tasks are held only a cut
+    /// removes them, and without one the process would never be idle.
+    pub(in crate::local) fn is_cut_due(&self) -> bool {
         let line = lock(&self.line);
         let lineage = line.lineage.as_ref();
         let waits = line
             .waiting()
-            .any(|task| task.origin.standing() != Standing::Owned);
-        let waits = waits || !line.outbox.is_empty() || lineage.is_some_and(Lineage::has_failed);
-        (waits, lineage.is_some_and(Lineage::is_full))
+            .any(|task| task.origin.ownership() != Ownership::Owned);
+        let failed = lineage.is_some_and(Lineage::has_failed);
+        waits || failed || !line.outbox.is_empty() || lineage.is_some_and(Lineage::is_full)
     }
 
     /// Returns `true` if a cut would take results.
@@ -109,33 +109,33 @@ impl<R: Reduce> Shared<R> {
     /// Takes the settled results and tasks. Returns `None` while a settled task is being encoded.
     pub(in crate::local) fn cut(&self) -> Option<Cut<R>> {
         let mut line = lock(&self.line);
-        let share = line.lineage.as_mut()?.share()?;
+        let share = line.lineage.as_mut()?.take_settled()?;
         let (mut children, mut void) = (Vec::new(), Vec::new());
         for (number, waiting) in std::mem::take(&mut line.tasks) {
-            match waiting.origin.standing() {
-                Standing::Settled => children.push((waiting, Duration::ZERO)),
-                Standing::Void => void.push(waiting),
-                Standing::Owned => drop(line.tasks.insert(number, waiting)),
+            match waiting.origin.ownership() {
+                Ownership::Settled => children.push((waiting, Duration::ZERO)),
+                Ownership::Void => void.push(waiting),
+                Ownership::Owned => drop(line.tasks.insert(number, waiting)),
             }
         }
         for later in std::mem::take(&mut line.later) {
-            match later.waiting.origin.standing() {
-                Standing::Settled => {
+            match later.waiting.origin.ownership() {
+                Ownership::Settled => {
                     let delay = later.delay();
                     children.push((later.waiting, delay));
                 }
-                Standing::Void => void.push(later.waiting),
-                Standing::Owned => line.later.push(later),
+                Ownership::Void => void.push(later.waiting),
+                Ownership::Owned => line.later.push(later),
             }
         }
         self.count(&line);
         line.withdrawn += children.len() as u64;
         let mut deferred = Vec::new();
         for (id, task) in std::mem::take(&mut line.deferred) {
-            match standing(&task.creator) {
-                Standing::Settled => deferred.push((id, task)),
-                Standing::Void => {}
-                Standing::Owned => drop(line.deferred.insert(id, task)),
+            match ownership(&task.creator) {
+                Ownership::Settled => deferred.push((id, task)),
+                Ownership::Void => {}
+                Ownership::Owned => drop(line.deferred.insert(id, task)),
             }
         }
         let inputs = std::mem::take(&mut line.outbox);
@@ -171,6 +171,11 @@ impl<R: Reduce> Shared<R> {
     pub(in crate::local) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed); // [L3]
         // Waiting tasks are dropped here, so that no worker has to go through them.
+        self.discard();
+    }
+
+    /// Drops everything that has not begun: waiting and delayed tasks, deferred ones, and inputs.
+    pub(super) fn discard(&self) {
         drop(self.withdraw(usize::MAX, false));
         let mut line = lock(&self.line);
         let deferred = std::mem::take(&mut line.deferred);
@@ -193,10 +198,10 @@ impl<R> Line<R> {
 
 impl<R> Origin<R> {
     /// Returns whether a task of this origin may leave.
-    fn standing(&self) -> Standing {
+    fn ownership(&self) -> Ownership {
         match self {
-            Origin::Spawned(parent) => standing(&Some(parent.clone())),
-            Origin::Untracked | Origin::Brought(_) => Standing::Settled,
+            Origin::Spawned(parent) => ownership(&Some(parent.clone())),
+            Origin::Untracked | Origin::Brought(_) => Ownership::Settled,
         }
     }
 }

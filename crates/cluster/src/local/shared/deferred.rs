@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Line, Made, Node, Origin, Shared, Waiting, lock};
-use crate::continuation::{Deferred, DeferredId, Merge, Slot, Waits};
+use super::{Line, NewDeferred, Node, Origin, Shared, Waiting, lock};
+use crate::continuation::{Deferred, DeferredId, ErasedContinuation, Merge, Slot};
 use crate::reduce::Reduce;
 
 impl<R: Reduce> Shared<R> {
@@ -18,8 +18,8 @@ impl<R: Reduce> Shared<R> {
     /// Defers the continuation of a group that a running task makes.
     pub(crate) fn defer(
         &self,
-        made: &Mutex<Made>,
-        continuation: Box<dyn Waits<R>>,
+        made: &Mutex<NewDeferred>,
+        continuation: Box<dyn ErasedContinuation<R>>,
         slots: usize,
         creator: &Option<Arc<Node<R>>>,
     ) -> DeferredId {
@@ -30,7 +30,11 @@ impl<R: Reduce> Shared<R> {
     }
 
     /// Returns a slot for a task that is spawned by a task with a slot.
-    pub(crate) fn merge_slot(&self, made: &Mutex<Made>, creator: &Option<Arc<Node<R>>>) -> Slot {
+    pub(crate) fn merge_slot(
+        &self,
+        made: &Mutex<NewDeferred>,
+        creator: &Option<Arc<Node<R>>>,
+    ) -> Slot {
         let (mut made, mut line) = (lock(made), lock(&self.line));
         let of = *made.merge.get_or_insert_with(|| {
             let merge = Box::new(Merge::new());
@@ -45,7 +49,7 @@ impl<R: Reduce> Shared<R> {
     pub(super) fn conclude(
         &self,
         line: &mut Line<R>,
-        (to, Made { merge, groups }): (Option<Slot>, Made),
+        (to, NewDeferred { merge, groups }): (Option<Slot>, NewDeferred),
         creator: Option<Arc<Node<R>>>,
         result: R,
     ) -> (Option<R>, Vec<u64>) {

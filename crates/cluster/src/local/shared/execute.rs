@@ -3,19 +3,23 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Begun, Made, Node, Panicked, Shared, Tracked, lock, message};
+use super::{NewDeferred, Node, Panicked, Shared, TakenTask, Tracked, lock, message};
 use crate::continuation::Slot;
 use crate::parcel::{Parcel, size};
 use crate::reduce::Reduce;
 use crate::task::{Boxed, Tasks};
 
 impl<R: Reduce> Shared<R> {
-    pub(super) fn execute(self: Arc<Self>, begun: Begun<R>) {
-        let Begun { task, to, tracked } = begun;
+    pub(super) fn execute(self: Arc<Self>, begun: TakenTask<R>) {
+        let TakenTask { task, to, tracked } = begun;
         match tracked {
             _ if self.cancelled() => {}
             Some(tracked) => self.clone().execute_tracked(task, to, tracked),
             None => self.clone().execute_untracked(task, to),
+        }
+        if self.cancelled() {
+            // A task that ran when the run was cancelled may have spawned and deferred others.
+            // self.discard();
         }
         self.leave(&mut lock(&self.line), 1);
     }
@@ -111,7 +115,7 @@ impl<R: Reduce> Shared<R> {
     fn end_tracked(
         &self,
         number: u64,
-        (to, made): (Option<Slot>, Made),
+        (to, made): (Option<Slot>, NewDeferred),
         node: Arc<Node<R>>,
         done: Result<(R, usize), (String, bool)>,
     ) -> Vec<u64> {

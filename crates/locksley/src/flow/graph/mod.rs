@@ -4,7 +4,8 @@ mod run;
 
 use std::fmt;
 
-use super::unfold::Quoted;
+use super::drawing::quoted;
+use crate::sync::statics::{AtomicUsize, Ordering};
 
 /// A task graph: nodes, and edges that order them.
 ///
@@ -51,16 +52,19 @@ use super::unfold::Quoted;
 /// graph.build().unwrap().run();
 /// assert_eq!(n.into_inner(), 1024);
 /// ```
-#[derive(Default)]
 pub struct Graph<'g> {
+    id: usize,
     nodes: Vec<Node<'g>>,
-    /// Index of an unknown node that an edge has named.
+    /// Index of the first node of another graph that an edge has named.
     unknown: Option<usize>,
 }
 
 /// A node of the [`Graph`] that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NodeId(usize);
+pub struct NodeId {
+    graph: usize,
+    index: usize,
+}
 
 struct Node<'g> {
     name: String,
@@ -86,7 +90,7 @@ pub enum GraphError {
     Cycle(Vec<String>),
     /// Every node has a predecessor, so none can start.
     NoStart,
-    /// An edge names a node that the graph does not have: another graph has made it.
+    /// An edge names a node of another graph, which has this index there.
     UnknownNode(usize),
 }
 
@@ -108,14 +112,25 @@ impl fmt::Display for GraphError {
             ),
             GraphError::UnknownNode(number) => write!(
                 f,
-                "an edge names node {number}, which this graph does not have: use the nodes that \
-                 it has made itself"
+                "an edge names node {number} of another graph: use the nodes that this graph has \
+                 made itself"
             ),
         }
     }
 }
 
 impl std::error::Error for GraphError {}
+
+impl Default for Graph<'_> {
+    fn default() -> Self {
+        static NEXT_ID: AtomicUsize = AtomicUsize::new(0);
+        Graph {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            nodes: Vec::new(),
+            unknown: None,
+        }
+    }
+}
 
 impl<'g> Graph<'g> {
     /// Creates a graph without nodes.
@@ -150,20 +165,23 @@ impl<'g> Graph<'g> {
             needs: 0,
             chosen: false,
         });
-        NodeId(self.nodes.len() - 1)
+        NodeId {
+            graph: self.id,
+            index: self.nodes.len() - 1,
+        }
     }
 
     /// Orders one node after another. An edge from a condition adds its next outcome.
     pub fn edge(&mut self, before: NodeId, after: NodeId) {
-        let known = self.nodes.len();
-        if let Some(&NodeId(number)) = [before, after].iter().find(|node| node.0 >= known) {
-            self.unknown = Some(number);
+        if let Some(node) = [before, after].iter().find(|node| node.graph != self.id) {
+            self.unknown.get_or_insert(node.index);
             return;
         }
-        self.nodes[before.0].next.push(after.0);
-        match self.nodes[before.0].action {
-            Action::Task(_) => self.nodes[after.0].needs += 1,
-            Action::Condition(_) => self.nodes[after.0].chosen = true,
+        let [before, after] = [before.index, after.index];
+        self.nodes[before].next.push(after);
+        match self.nodes[before].action {
+            Action::Task(_) => self.nodes[after].needs += 1,
+            Action::Condition(_) => self.nodes[after].chosen = true,
         }
     }
 
@@ -211,14 +229,19 @@ impl<'g> Graph<'g> {
                 }
             }
         }
-        let stuck = |node: &usize| needs[*node] > 0;
-        let mut node = (0..needs.len()).find(|node| stuck(node))?;
+        let stuck: Vec<usize> = (0..needs.len()).filter(|&node| needs[node] > 0).collect();
+        let mut predecessor = vec![None; needs.len()];
+        for &node in &stuck {
+            for &next in self.strong(node) {
+                predecessor[next].get_or_insert(node);
+            }
+        }
+        let mut node = *stuck.first()?;
         // Each of the rest has a predecessor among them, so going backwards ends in a cycle.
-        let mut path = Vec::new();
-        while !path.contains(&node) {
+        let (mut path, mut visited) = (Vec::new(), vec![false; needs.len()]);
+        while !std::mem::replace(&mut visited[node], true) {
             path.push(node);
-            let mut left = (0..needs.len()).filter(stuck);
-            node = left.find(|&before| self.strong(before).contains(&node))?;
+            node = predecessor[node]?;
         }
         let start = path.iter().position(|&one| one == node)?;
         let mut cycle = path.split_off(start);
@@ -255,7 +278,7 @@ impl fmt::Display for Plan<'_> {
                 Action::Task(_) => ("box", ""),
                 Action::Condition(_) => ("diamond", " [style=dashed]"),
             };
-            let name = Quoted(Some(&node.name), number);
+            let name = quoted(&node.name);
             writeln!(f, "n{number} [label={name}, shape={shape}];")?;
             for next in &node.next {
                 writeln!(f, "n{number} -> n{next}{style};")?;

@@ -5,7 +5,7 @@ use std::panic;
 
 use locksley_trace::recording::TaskGraph;
 
-use super::super::engine::answer;
+use super::super::engine::poll_requests;
 use super::super::helpers::{self, Offer, Work};
 use super::{Action, Node, Plan};
 use crate::observe::record::{self, RecordedTasks};
@@ -19,7 +19,7 @@ struct Run<'a, 'g> {
     record: Option<&'a TaskGraph>,
     state: Mutex<State>,
     /// Set if more is ready than was taken. A hint.
-    spare: AtomicBool,
+    has_more: AtomicBool,
 }
 
 struct State {
@@ -30,7 +30,7 @@ struct State {
 }
 
 /// The outcome of running a node.
-enum End {
+enum NodeResult {
     /// This task is done.
     Done(usize),
     /// This condition has chosen the outcome with this index.
@@ -57,9 +57,7 @@ impl Plan<'_> {
             }
         });
     }
-}
 
-impl Plan<'_> {
     /// Records the nodes until the result is dropped, if each of them runs once. A graph with a
     /// condition is not recorded, because how often its nodes run is not known beforehand.
     #[cold]
@@ -91,21 +89,22 @@ impl<'a, 'g> Run<'a, 'g> {
                 needs: needs.collect(),
                 panic: None,
             }),
-            spare: AtomicBool::new(false),
+            has_more: AtomicBool::new(false),
         }
     }
 
     fn next(&self, state: &mut State) -> Option<usize> {
         let next = state.ready.pop_front();
-        self.spare.store(!state.ready.is_empty(), Ordering::Relaxed);
+        self.has_more
+            .store(!state.ready.is_empty(), Ordering::Relaxed);
         next
     }
 
-    /// Notes the outcome of a node, and which nodes are ready now.
-    fn note(&self, state: &mut State, end: End) {
+    /// Stores the outcome of a node, and which nodes are ready now.
+    fn complete(&self, state: &mut State, result: NodeResult) {
         let nodes = &self.plan.graph.nodes;
-        match end {
-            End::Done(node) => {
+        match result {
+            NodeResult::Done(node) => {
                 for &next in &nodes[node].next {
                     state.needs[next] -= 1;
                     if state.needs[next] == 0 {
@@ -115,16 +114,16 @@ impl<'a, 'g> Run<'a, 'g> {
                     }
                 }
             }
-            End::Chosen(node, outcome) => state.ready.extend(nodes[node].next.get(outcome)),
-            End::Panicked(payload) if state.panic.is_none() => state.panic = Some(payload),
-            End::Panicked(payload) => discard(payload),
+            NodeResult::Chosen(node, outcome) => state.ready.extend(nodes[node].next.get(outcome)),
+            NodeResult::Panicked(payload) if state.panic.is_none() => state.panic = Some(payload),
+            NodeResult::Panicked(payload) => discard(payload),
         }
     }
 }
 
 impl Work for Run<'_, '_> {
     type Piece = usize;
-    type End = End;
+    type Outcome = NodeResult;
 
     fn take(&self, _: &Worker, offer: &Offer<'_>) -> Option<usize> {
         let mut state = lock(&self.state);
@@ -135,34 +134,34 @@ impl Work for Run<'_, '_> {
         next
     }
 
-    fn run(&self, worker: &Worker, node: usize) -> End {
+    fn run(&self, worker: &Worker, node: usize) -> NodeResult {
         let act = || match &self.plan.graph.nodes[node].action {
             Action::Task(task) => {
                 task();
-                End::Done(node)
+                NodeResult::Done(node)
             }
-            Action::Condition(choose) => End::Chosen(node, choose()),
+            Action::Condition(choose) => NodeResult::Chosen(node, choose()),
         };
         let result = catch(|| match self.record {
             None => act(),
             Some(graph) => record::run_task(graph, worker, node, act),
         });
-        answer(Some(worker));
-        result.unwrap_or_else(End::Panicked)
+        poll_requests(Some(worker));
+        result.unwrap_or_else(NodeResult::Panicked)
     }
 
-    fn exchange(&self, _: &Worker, end: End) -> Option<usize> {
+    fn exchange(&self, _: &Worker, result: NodeResult) -> Option<usize> {
         let mut state = lock(&self.state);
-        self.note(&mut state, end);
+        self.complete(&mut state, result);
         self.next(&mut state)
     }
 
     fn put_back(&self, node: usize) {
         lock(&self.state).ready.push_front(node);
-        self.spare.store(true, Ordering::Relaxed);
+        self.has_more.store(true, Ordering::Relaxed);
     }
 
-    fn has_spare(&self) -> bool {
-        self.spare.load(Ordering::Relaxed)
+    fn has_more(&self) -> bool {
+        self.has_more.load(Ordering::Relaxed)
     }
 }

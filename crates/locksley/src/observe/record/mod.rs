@@ -63,7 +63,6 @@ pub(crate) struct CurrentStrand {
     is_set: Cell<bool>,
 }
 
-/// A strand under way.
 struct ActiveStrand {
     strand: Strand,
     /// The time up to which the strand's time has been noted.
@@ -111,6 +110,7 @@ impl Worker {
 }
 
 /// The runs that a pool has recorded.
+#[derive(Default)]
 pub(crate) struct Recorder {
     runs: Mutex<Vec<Arc<Strand>>>,
     /// The recorded time of an empty strand. Measured before the first run.
@@ -118,22 +118,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new() -> Recorder {
-        Recorder {
-            runs: Mutex::new(Vec::new()),
-            cost: OnceLock::new(),
-        }
-    }
-
     /// Returns what was recorded since the last call.
     pub(crate) fn take(&self) -> Option<Recording> {
         let runs = std::mem::take(&mut *lock(&self.runs));
         let cost = self.cost.get().copied().unwrap_or_default();
         (!runs.is_empty()).then(|| Recording::new(runs, cost))
     }
-}
 
-impl Recorder {
     /// Keeps what has been recorded so far of the run that the calling worker is in, and begins
     /// another run. Inside of a fork, only the forked strand is kept.
     #[cfg(all(feature = "stats", not(loom)))]
@@ -171,7 +162,7 @@ fn keep_run(recorder: Option<&Recorder>, strand: Strand) {
 /// Runs `f`, and records it alone. Within a strand that is recorded, it is a part of that as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
     let part = Enclosing::new(worker, GroupId::NONE);
-    let result = strand(worker, &mut into_arc(&part.body), || f(worker));
+    let result = part.run_body(worker, || f(worker));
     let run = part.body.get().cloned().unwrap_or_default();
     (result, Recording::new(vec![run], Duration::ZERO))
 }
@@ -294,7 +285,6 @@ fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnMut(Strand) + '_ {
 }
 
 impl Worker {
-    /// Runs a join that is recorded.
     pub(crate) fn fork_recorded(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         let fork = Fork {
             outer: Pause::now(self),
@@ -334,6 +324,10 @@ impl Enclosing<'_> {
             body: OnceLock::new(),
         }
     }
+
+    pub(crate) fn run_body<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+        strand(worker, &mut into_arc(&self.body), f)
+    }
 }
 
 impl Drop for Enclosing<'_> {
@@ -342,14 +336,6 @@ impl Drop for Enclosing<'_> {
         if let Some(outer) = self.outer.strand() {
             outer.push(Item::Scope(self.scope.0, body));
         }
-    }
-}
-
-/// Runs a scope's body.
-pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce() -> R) -> R {
-    match scope {
-        None => f(),
-        Some((worker, scope)) => strand(worker, &mut into_arc(&scope.body), f),
     }
 }
 
@@ -384,7 +370,6 @@ impl Spawned {
         }
     }
 
-    /// Runs the task.
     pub(crate) fn run<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
         strand(worker, &mut into_slot(&self.0), f)
     }
@@ -407,7 +392,6 @@ pub(crate) fn note_unordered(worker: &Worker) {
     }
 }
 
-/// Runs a task of a graph.
 pub(crate) fn run_task<R>(
     graph: &TaskGraph,
     worker: &Worker,

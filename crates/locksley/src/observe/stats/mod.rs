@@ -33,7 +33,6 @@ use crate::sync::{AtomicU64, Ordering};
 const DEPTH: usize = EVENTS;
 const DEEPEST: usize = EVENTS + 1;
 
-/// One worker's counters.
 #[derive(Debug)]
 #[cfg_attr(all(feature = "stats", not(loom)), repr(align(128)))]
 pub(crate) struct Counters {
@@ -53,13 +52,13 @@ impl Counters {
     pub(crate) const ON: bool = cfg!(all(feature = "stats", not(loom)));
 
     #[inline]
-    fn get(&self, place: usize) -> u64 {
-        self.counts[place].load(Ordering::Relaxed)
+    fn get(&self, index: usize) -> u64 {
+        self.counts[index].load(Ordering::Relaxed)
     }
 
     #[inline]
-    fn set(&self, place: usize, value: u64) {
-        self.counts[place].store(value, Ordering::Relaxed);
+    fn set(&self, index: usize, value: u64) {
+        self.counts[index].store(value, Ordering::Relaxed);
     }
 
     /// Counts an event. For the owner.

@@ -12,14 +12,6 @@ use crate::scheduler::worker::Worker;
 
 /// Shows a pool's statistics, after it has ended too: see
 /// [`Pool::observer`](crate::Pool::observer).
-///
-/// ```
-/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
-/// let observer = pool.observer();
-/// pool.install(|| ());
-/// drop(pool);
-/// println!("{}", observer.stats());
-/// ```
 #[derive(Clone)]
 pub struct Observer {
     registry: Arc<Registry>,

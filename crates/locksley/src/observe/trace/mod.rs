@@ -23,7 +23,7 @@ mod ring;
 
 use std::cell::Cell;
 
-use locksley_trace::timeline::{self, Entry, Timeline, What};
+use locksley_trace::timeline::{self, Entry, EntryKind, Timeline};
 use locksley_trace::{Activity, Arrow, Trace};
 
 use ring::Ring;
@@ -56,9 +56,14 @@ impl Tracing {
         }
     }
 
-    /// Creates a tracer for a worker.
     pub(crate) fn tracer(&self) -> Tracer {
-        Tracer::new(self.capacity, self.start)
+        Tracer {
+            ring: Ring::new(self.capacity),
+            start: self.start,
+            written: Cell::new(0),
+            depth: Cell::new(0),
+            idle: Cell::new(false),
+        }
     }
 
     /// Returns what the workers have noted since the last call.
@@ -96,18 +101,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// Creates the tracer of one worker.
-    fn new(capacity: usize, start: Instant) -> Tracer {
-        Tracer {
-            ring: Ring::new(capacity),
-            start,
-            written: Cell::new(0),
-            depth: Cell::new(0),
-            idle: Cell::new(false),
-        }
-    }
-
-    fn note(&self, what: What, load: usize) {
+    fn note(&self, what: EntryKind, load: usize) {
         let time = self.start.elapsed().as_nanos() as u64;
         let entry = Entry {
             what,
@@ -120,13 +114,13 @@ impl Tracer {
     }
 
     fn begin(&self, activity: Activity, load: usize) {
-        self.note(What::Begin(activity), load);
+        self.note(EntryKind::Begin(activity), load);
         self.depth.set(self.depth.get().saturating_add(1));
     }
 
     fn end(&self, activity: Activity, load: usize) {
         self.depth.set(self.depth.get().saturating_sub(1));
-        self.note(What::End(activity), load);
+        self.note(EntryKind::End(activity), load);
     }
 
     fn end_idle(&self) {
@@ -195,16 +189,12 @@ impl Worker {
     /// Notes that the worker is about to block or sleep, and has left its jobs to others. Unless it
     /// is inside of a job, it is idle from here on.
     pub(crate) fn trace_resting(&self) {
-        if self
-            .tracer
-            .as_ref()
-            .is_some_and(|tracer| tracer.depth.get() == 0)
-        {
+        let tracer = self.tracer.as_ref();
+        if tracer.is_some_and(|tracer| tracer.depth.get() == 0) {
             self.trace_idle();
         }
     }
 
-    /// Notes that the worker leaves its main loop.
     pub(crate) fn trace_leaving(&self) {
         if let Some(tracer) = &self.tracer {
             tracer.end_idle();
@@ -217,7 +207,7 @@ impl Worker {
         if let Some(tracer) = &self.tracer {
             // This worker has accessed the other's queue just now, so reading it is cheap.
             let left = self.registry().worker(from).load();
-            tracer.note(What::Moved(how, from), left);
+            tracer.note(EntryKind::Moved(how, from), left);
         }
     }
 }

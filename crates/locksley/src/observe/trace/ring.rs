@@ -21,7 +21,7 @@
 //! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
 //! | G4 | read: second look | Relaxed | - | G2 orders it | none: nothing is weaker |
 
-use locksley_trace::timeline::{Run, Words};
+use locksley_trace::timeline::{EntryBatch, EntryWords};
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -56,16 +56,16 @@ impl Ring {
     }
 
     /// Writes an entry. For the one writer, which knows how many it has written.
-    pub(super) fn push(&self, number: u64, words: Words) {
+    pub(super) fn push(&self, number: u64, words: EntryWords) {
         fence(Ordering::Release); // [G1]
-        for (place, word) in self.slot(number).iter().zip(words) {
-            place.store(word, Ordering::Relaxed);
+        for (slot, word) in self.slot(number).iter().zip(words) {
+            slot.store(word, Ordering::Relaxed);
         }
         self.head.store(number + 1, Ordering::Release); // [G3]
     }
 
     /// Returns the entries from number `from` on that are still there.
-    pub(super) fn read(&self, from: u64) -> Run {
+    pub(super) fn read(&self, from: u64) -> EntryBatch {
         let head = self.head.load(Ordering::Acquire); // [G3]
         let oldest = |head: u64| (head + 1).saturating_sub(self.length());
         let copied = from.max(oldest(head));
@@ -74,12 +74,12 @@ impl Ring {
                 .each_ref()
                 .map(|word| word.load(Ordering::Relaxed))
         };
-        let mut entries: Vec<Words> = (copied..head).map(copy).collect();
+        let mut entries: Vec<EntryWords> = (copied..head).map(copy).collect();
         fence(Ordering::Acquire); // [G2]
         let intact = oldest(self.head.load(Ordering::Relaxed)); // [G4]
         let first = intact.clamp(copied, head.max(copied));
         entries.drain(..(first - copied) as usize);
-        Run { entries, first }
+        EntryBatch { entries, first }
     }
 }
 

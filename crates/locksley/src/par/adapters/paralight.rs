@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use paralight::iter::{Accumulator, ExactSizeAccumulator, GenericThreadPool, SourceCleanup};
 
 use crate::Pool;
-use crate::par::drive::{End, Mode, drive};
+use crate::par::drive::{End, SplitMode, drive};
 use crate::par::pipe::Same;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 
@@ -76,7 +76,7 @@ where
         panicked: AtomicBool::new(false),
         panic: Mutex::new(None),
     };
-    let outputs = pool.install(|| drive(0..len, &Same, &blocks, Mode::OnRequest));
+    let outputs = pool.install(|| drive(0..len, &Same, &blocks, SplitMode::OnRequest));
     let panic = blocks.panic.into_inner();
     if let Some(payload) = panic.unwrap_or_else(|poisoned| poisoned.into_inner()) {
         resume_unwind(payload);

@@ -107,7 +107,8 @@ impl Builder {
         at_exit::prepare(&mut config);
         let registry = Registry::new(config);
         registry.start(spawn)?;
-        let pool = Pool::over(registry);
+        registry.thread_counts.add_user();
+        let pool = Pool { registry };
         #[cfg(all(feature = "stats", not(loom)))]
         at_exit::keep(&pool);
         Ok(pool)

@@ -13,7 +13,7 @@ use crate::pool::config::Config;
 use crate::strategy::{Idle, Strategy, Waiting};
 
 /// Builds a [`Pool`](crate::Pool). Created by [`Pool::builder`](crate::Pool::builder), or by
-/// `Builder::default`.
+/// `Builder::default`. The [guide](crate::guide::first_steps) has an example.
 ///
 /// What a program does not set comes from the environment, and then from the defaults below. These
 /// variables count for every pool, the global one included:
@@ -30,19 +30,6 @@ use crate::strategy::{Idle, Strategy, Waiting};
 ///
 /// The four in the middle need the feature `stats`. `%p` in the name of a file stands for the
 /// number of the process. A program that aborts or is killed writes nothing.
-///
-/// ```
-/// use locksley::{Pool, Strategy, Waiting};
-///
-/// let pool = Pool::builder()
-///     .workers(2)
-///     .strategy(Strategy::ChaseLev)
-///     .waiting(Waiting::TakeAny)
-///     .thread_name(|index| format!("solver-{index}"))
-///     .build()
-///     .unwrap();
-/// assert_eq!(pool.workers(), 2);
-/// ```
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
     /// `None` for the default, as below.
@@ -53,7 +40,15 @@ pub struct Builder {
 
 impl Default for Builder {
     fn default() -> Self {
-        Builder::new()
+        Builder {
+            workers: None,
+            strategy: None,
+            config: Config {
+                seed: 0x5eed,
+                depth_limit: 128,
+                ..Config::default()
+            },
+        }
     }
 }
 
@@ -73,18 +68,6 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    pub(crate) fn new() -> Builder {
-        Builder {
-            workers: None,
-            strategy: None,
-            config: Config {
-                seed: 0x5eed,
-                depth_limit: 128,
-                ..Config::default()
-            },
-        }
-    }
-
     /// Sets the number of workers, at most [`max_num_workers`](crate::max_num_workers). The
     /// default, which 0 stands for, is the value of `LOCKSLEY_NUM_THREADS`, or else the number of
     /// CPUs that this process may use.
@@ -108,7 +91,9 @@ impl Builder {
 
     /// Sets the maximum number of spare workers: threads that take the places of blocked ones.
     /// Their indices follow those of the workers. The default is the number of workers, and at
-    /// least 64; numbers above 61,439 count as that. No spare is started before it is needed.
+    /// least 64. A number that is too large is lowered:
+    /// [`Worker::num_spares`](crate::Worker::num_spares) returns the pool's maximum. No spare is
+    /// started before it is needed.
     ///
     /// With 0, every index is below [`current_num_workers`](crate::current_num_workers), and two
     /// tasks that run at the same time never have the same one. A worker that waits, and finds no

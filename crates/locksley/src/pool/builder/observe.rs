@@ -27,7 +27,7 @@ impl Builder {
     /// each strand, so strands should take much longer. A join's frame is larger too, which may
     /// call for a larger [stack](Builder::stack_size).
     pub fn record(mut self, record: bool) -> Self {
-        self.config.recorder = record.then(Recorder::new);
+        self.config.recorder = record.then(Recorder::default);
         self
     }
 

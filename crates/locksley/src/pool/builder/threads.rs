@@ -17,7 +17,7 @@ impl Builder {
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.config.pinner = (pinning != Pinning::None).then_some(Pinner {
             cpus: pinning::pinned_cpus,
-            settle: neighbours::settle,
+            set_orders: neighbours::set_pinned_orders,
         });
         self.config.pinning = pinning;
         self
@@ -52,18 +52,6 @@ impl Builder {
     ///
     /// Without this function, such a panic of a task prints its message and aborts the process. A
     /// panic of a handler, a balancer or a donor prints its message, and the pool goes on.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    ///
-    /// let (sender, receiver) = mpsc::channel();
-    /// let builder = locksley::Pool::builder().workers(1).panic_handler(move |payload| {
-    ///     sender.send(payload.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
-    /// });
-    /// let pool = builder.build().unwrap();
-    /// drop(pool.spawn(|| panic!("no caller waits for this")));
-    /// assert_eq!(receiver.recv().unwrap().as_deref(), Some("no caller waits for this"));
-    /// ```
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,

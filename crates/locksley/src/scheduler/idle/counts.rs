@@ -13,7 +13,7 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | K1 | every change | AcqRel | itself | a spare that is called up sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
+//! | K1 | every change | AcqRel | itself | a spare that is activated sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
 //! | K2 | reads | Relaxed | - | what follows from a read is decided by a change | |
 //! | K3 | a summons begins, ends, is read | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen`, `a_summons_that_fails_is_not_relied_on` |
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could rely on a worker that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
@@ -27,7 +27,6 @@ use crossbeam_utils::CachePadded;
 use crate::scheduler::idle::sleep::{GotUp, SleepState};
 use crate::sync::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// The largest count.
 pub(crate) const MOST: usize = u16::MAX as usize;
 
 /// The counts, unpacked.
@@ -71,7 +70,6 @@ impl Counts {
         (self.blocked.into(), self.up.into())
     }
 
-    /// Returns the number of workers that sleep.
     pub(crate) fn asleep(self) -> usize {
         self.asleep.into()
     }
@@ -83,20 +81,14 @@ impl Counts {
         (size + up).saturating_sub(self.asleep() + blocked)
     }
 
-    /// Counts a worker that goes to sleep.
-    pub(crate) fn begin_sleep(self) -> Counts {
-        Counts {
-            asleep: self.asleep + 1,
-            ..self
-        }
+    pub(crate) fn begin_sleep(mut self) -> Counts {
+        self.asleep += 1;
+        self
     }
 
-    /// Counts a worker whose sleep has ended.
-    pub(crate) fn end_sleep(self) -> Counts {
-        Counts {
-            asleep: self.asleep - 1,
-            ..self
-        }
+    pub(crate) fn end_sleep(mut self) -> Counts {
+        self.asleep -= 1;
+        self
     }
 
     /// Counts a worker that blocks. Returns `None` if there can be no spare in its place.
@@ -107,12 +99,9 @@ impl Counts {
         })
     }
 
-    /// Counts a worker that ceases to block.
-    pub(crate) fn end_block(self) -> Counts {
-        Counts {
-            blocked: self.blocked - 1,
-            ..self
-        }
+    pub(crate) fn end_block(mut self) -> Counts {
+        self.blocked -= 1;
+        self
     }
 
     /// Returns `true` if more workers are blocked than there can be spares: the limit has fallen.
@@ -130,25 +119,19 @@ impl Counts {
         self.up > self.blocked
     }
 
-    /// Counts a spare that is called up. Returns `None` if none is wanted.
-    pub(crate) fn call_spare(self) -> Option<Counts> {
+    /// Counts a spare that is activated. Returns `None` if none is wanted.
+    pub(crate) fn activate_spare(self) -> Option<Counts> {
         self.wants_spare().then(|| self.raise_spare())
     }
 
-    /// Counts a spare that gets up.
-    pub(crate) fn raise_spare(self) -> Counts {
-        Counts {
-            up: self.up + 1,
-            ..self
-        }
+    pub(crate) fn raise_spare(mut self) -> Counts {
+        self.up += 1;
+        self
     }
 
-    /// Counts a spare that is put aside.
-    pub(crate) fn lower_spare(self) -> Counts {
-        Counts {
-            up: self.up - 1,
-            ..self
-        }
+    pub(crate) fn lower_spare(mut self) -> Counts {
+        self.up -= 1;
+        self
     }
 
     /// Lowers the limit of spares to `spares`. Returns `None` if it is not higher than that.
@@ -199,7 +182,6 @@ impl AtomicCounts {
         }
     }
 
-    /// Returns the counts at some moment.
     pub(crate) fn get(&self) -> Counts {
         Counts::unpack(self.word.load(Ordering::Relaxed)) // [K2]
     }
@@ -225,7 +207,6 @@ impl AtomicCounts {
         begun
     }
 
-    /// Counts a spare as put aside.
     pub(crate) fn lower_spare(&self) {
         self.change(Counts::lower_spare);
         fence(Ordering::SeqCst); // [Z4]

@@ -2,10 +2,10 @@
 //! protocol is in `README.md`.
 
 pub(crate) mod counts;
-pub(crate) mod crowd;
 pub(crate) mod linger;
 #[cfg(all(test, not(loom)))]
 #[path = "../../../tests/unit/scheduler/idle/model/mod.rs"]
 mod model;
 pub(crate) mod shared_barrier;
 pub(crate) mod sleep;
+pub(crate) mod yield_backoff;

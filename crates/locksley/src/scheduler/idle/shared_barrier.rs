@@ -29,10 +29,10 @@ use locksley_queue::barrier;
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The heavy barriers of a pool's sleepers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SharedBarrier(CachePadded<Numbers>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Numbers {
     /// Number of barriers that have begun.
     begun: AtomicU64,
@@ -45,13 +45,6 @@ struct Numbers {
 pub(crate) struct Ticket(u64);
 
 impl SharedBarrier {
-    pub(crate) fn new() -> SharedBarrier {
-        SharedBarrier(CachePadded::new(Numbers {
-            begun: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-        }))
-    }
-
     /// Returns a ticket for what the calling thread has stored so far.
     pub(crate) fn ticket(&self) -> Ticket {
         fence(Ordering::SeqCst); // [Y1]

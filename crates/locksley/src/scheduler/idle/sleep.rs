@@ -28,14 +28,8 @@
 //! sleeper pauses before it looks for longer than a store takes to become visible, so this is not
 //! seen in practice, and would cost no more than the nap.
 //!
-//! **A push may leave its job to a worker that naps**, if the last wake-ups were in vain: tasks are
-//! then so short that their owner is done with them before help arrives, and a wake-up costs as
-//! much as several of them. The napper looks for work by itself when its nap is over. If it finds
-//! some, wake-ups are worth their price again. A push also leaves its job to a napper while as many
-//! workers are awake as there are processors; if no worker naps then, the push *drafts* a sleeper.
-//!
-//! **The napper restores the call that a push of the latter kind has cleared.** The next pushes see
-//! no call, and are as fast as in a pool where no worker sleeps. When its nap ends, the napper
+//! **A napper restores the call that a push has cleared** to leave its job to the napper, because as
+//! many workers are awake as there are processors (`README.md`). When its nap ends, the napper
 //! ceases to count as one, passes a fence, and leaves its calls again. The pusher passes a fence
 //! after it has cleared its call. So either the pusher does not see the napper, and wakes a worker
 //! itself; or the napper sees that the call is missing, and restores it. A push in between may see
@@ -62,7 +56,7 @@
 //! | Z4 | fence between the begin of a sleep, or of a block, or the put-aside of a spare, and the look for a call | SeqCst | Z5 | a sleeper could rely on a call that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen`, `a_blocked_worker_is_not_missed`, `a_spare_put_aside_is_not_missed` |
 //! | Z5 | fence between clearing a call, or a push to another worker, and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
 //! | Z7 | fence between the end of a nap and the look for calls (K6) | SeqCst | Z5 | a pusher could rely on a napper to restore its call, and the napper take the call to be set | `sleep::models::a_call_that_is_left_to_a_napper_comes_back`, `a_draft_that_comes_too_late_is_ended` |
-//! | Z6 | fence between getting up and the look whether to wake another | Acquire | Z5 | a woken worker might not see the job that it was woken for, and wake no other | `sleep::models::who_is_woken_sees_why` |
+//! | Z6 | fence between getting up and the look whether to wake another | Acquire | Z5 | a woken worker might not see the job that it was woken for, and wake no other | `sleep::models::a_woken_worker_sees_the_job` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::Word;
@@ -158,7 +152,7 @@ impl SleepState {
         self.state.load(Ordering::Relaxed) & !DRAFTED == ASLEEP // [Z1]
     }
 
-    /// Puts a spare aside until it is called up.
+    /// Puts a spare aside until it is activated.
     pub(crate) fn begin_spare(&self) {
         self.state.store(SPARE, Ordering::Release); // [Z1]
     }
@@ -188,9 +182,9 @@ pub(crate) struct GotUp {
 /// Leaves a call at a worker, unless it has one. Returns `true` if it had none. For a worker that
 /// has begun to sleep.
 pub(crate) fn leave_call<T: Word>(deque: &Embedded<T>) -> bool {
-    let stands = deque.is_called();
+    let stands = deque.is_attention_requested();
     if !stands {
-        deque.call();
+        deque.request_attention();
     }
     !stands
 }

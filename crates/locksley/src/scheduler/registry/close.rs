@@ -2,6 +2,7 @@
 
 use super::Registry;
 use crate::pool::thread_builder;
+use crate::scheduler::wait::Meanwhile;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence, lock};
 use crate::task::outstanding::all_done;
@@ -17,7 +18,7 @@ impl Registry {
     /// run.
     pub(crate) fn start_handler_done(&self) {
         self.outside_tasks.finish_shared();
-        if self.closed() {
+        if self.is_drained() {
             self.wake_all();
         }
     }
@@ -28,12 +29,12 @@ impl Registry {
     #[inline(never)]
     pub(crate) fn task_done_while_closing(&self, worker: &Worker) {
         let adopted = self.config.use_current_thread && worker.index() == 0;
-        if adopted && self.closed() {
+        if adopted && self.is_drained() {
             self.wake_all();
         }
     }
 
-    pub(crate) fn closed(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.closing.load(Ordering::SeqCst) && self.has_no_tasks()
     }
 
@@ -50,7 +51,7 @@ impl Registry {
     /// thread ever ran the pool's workers, the tasks' handles still refer to the pool, so it is not
     /// freed.
     pub(crate) fn user_leaves(&self) {
-        if self.roll.remove_user() && !self.has_no_tasks() {
+        if self.thread_counts.remove_user() && !self.has_no_tasks() {
             std::mem::forget(self.shared());
         }
     }
@@ -96,27 +97,25 @@ impl Registry {
                 // It also runs jobs that are targeted at it, until all others have left: they may
                 // wait for those.
                 let (has_ended, or_unpark) = (
-                    || self.closed() && self.roll.is_empty(),
-                    || self.closed() && self.roll.is_empty_or_unpark(),
+                    || self.is_drained() && self.thread_counts.is_empty(),
+                    || self.is_drained() && self.thread_counts.is_empty_or_await(),
                 );
-                worker.serve_until(None, &has_ended, &or_unpark, &|| None);
+                worker.serve_until(Meanwhile::Work, &has_ended, &or_unpark, &|| None);
             }
             // A worker of another pool runs jobs that are targeted at it, and a spare takes its
             // place: a task of this pool may wait for that pool.
             Some(worker) => {
-                let (is_empty, or_unpark) =
-                    (|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());
+                let (is_empty, or_unpark) = (
+                    || self.thread_counts.is_empty(),
+                    || self.thread_counts.is_empty_or_await(),
+                );
                 worker.wait_for_pool(&is_empty, &or_unpark);
             }
             None => {}
         }
-        self.wait_for_threads();
-    }
-
-    /// Waits until all threads have left, those of the caller included.
-    fn wait_for_threads(&self) {
         self.join_threads();
-        self.roll.wait_until_empty();
+        // Those that the caller of `build_with` has started, too.
+        self.thread_counts.wait_until_empty();
     }
 
     /// Waits for the threads that the pool has started itself.

@@ -6,9 +6,10 @@ use std::thread;
 use super::Registry;
 use crate::error::{BuildError, report};
 use crate::machine::jobserver::{Jobserver, Token};
-use crate::machine::share::{self, Hold};
+use crate::machine::share::{self, Backoff};
 use crate::machine::topology::processors_now;
 use crate::pool::thread_builder::{self, Report, Reports, SpawnThread, ThreadBuilder};
+use crate::scheduler::idle::yield_backoff::YieldBackoff;
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
 
@@ -26,14 +27,15 @@ impl Registry {
         let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
         // If `spawn` panics, the threads that have been started end too.
         let unwinding = EndOnDrop(self);
-        for index in usize::from(adopts)..self.size {
+        let first = usize::from(adopts);
+        for index in first..self.size {
             let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has yet to start end as soon as they start.
                 self.end();
                 self.join_threads();
                 return Err(BuildError::Thread {
-                    started: index,
+                    started: index - first,
                     source,
                 });
             }
@@ -73,7 +75,7 @@ impl Registry {
                 }
             }
             if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
-                // It was called up for work that it had to leave alone, and need not wait for more.
+                // It was activated for work that it had to leave alone, and need not wait for more.
                 self.put_aside(worker);
             }
             if !worker.targeted_jobs.is_empty() {
@@ -90,8 +92,8 @@ impl Registry {
                 } else if self.counts.get().has_spare_left_over() {
                     self.put_aside(worker);
                 }
-            } else if self.closed()
-                && worker.has_settled()
+            } else if self.is_drained()
+                && worker.has_no_dealt_jobs()
                 && (spare || self.end_broadcasts(worker))
             {
                 worker.trace_leaving();
@@ -110,15 +112,19 @@ impl Registry {
                         .into_iter()
                         .for_each(|worth_it| self.note_search(worth_it));
                 }
-                let rested = self.rest_until(&mut idle, || worker.has_offer(), || self.give_way());
+                let rested = self.rest_until(
+                    &mut idle,
+                    || worker.has_offer(),
+                    || self.try_yield(&worker.yields),
+                );
                 if rested && (spare || !self.lingers(worker)) {
                     self.look_at_processors();
                     if spare {
-                        self.nap(worker, worker.was_refused());
+                        self.nap_if_refused(worker);
                         self.put_aside(worker);
                     } else {
                         token.put_back();
-                        self.sleep(worker, || self.closed())
+                        self.sleep(worker, || self.is_drained())
                     }
                     // It searches again, and its pause goes on.
                     idle = 1;
@@ -144,7 +150,10 @@ impl Registry {
     fn lingers(&self, worker: &Worker) -> bool {
         let linger = &worker.linger;
         let worthwhile = linger.is_worthwhile(self.now()) && self.has_processors();
-        if worthwhile && (linger.targeted.get() || self.is_lingerer(worker)) && self.give_way() {
+        if worthwhile
+            && (linger.targeted.get() || self.is_lingerer(worker))
+            && self.try_yield(&worker.yields)
+        {
             return true;
         }
         self.end_linger(worker);
@@ -181,18 +190,18 @@ impl Registry {
     /// looks for work; not if it has jobs of its own or targeted jobs. Returns `true` if it should
     /// not look for work after that either.
     #[cold]
-    fn hold_back(&self, worker: &Worker, hold: &mut Option<Hold>) -> bool {
+    fn hold_back(&self, worker: &Worker, hold: &mut Option<Backoff>) -> bool {
         let is_idle = worker.seems_empty() && !worker.has_received();
         if !is_idle || !worker.targeted_jobs.is_empty() {
             return false;
         }
-        let held = hold.get_or_insert_with(|| Hold::begin(self.now()));
+        let held = hold.get_or_insert_with(|| Backoff::begin(self.now()));
         self.pass_on_summons(worker);
         self.nap_for(worker, share::PAUSE);
         self.look_at_processors();
         let jobs = self.jobserver.map_or(usize::MAX, Jobserver::jobs);
         let processors = self.share.processors().min(jobs);
-        let wanted = !self.closed() && self.work_in_sight();
+        let wanted = !self.is_drained() && self.work_in_sight();
         if wanted && held.goes_on(self.now(), processors) {
             return true;
         }
@@ -204,11 +213,11 @@ impl Registry {
     /// even if yields take long, because a waiter that sleeps needs a spare in its place, which
     /// costs more.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
-        let give_way = || {
+        let try_yield = || {
             thread::yield_now();
             true
         };
-        self.rest_until(idle, || false, give_way)
+        self.rest_until(idle, || false, try_yield)
     }
 
     /// Performs one step of idling, cut short as soon as the worker is `served`. To check that at
@@ -217,7 +226,7 @@ impl Registry {
         &self,
         idle: &mut u32,
         served: impl Fn() -> bool,
-        give_way: impl Fn() -> bool,
+        try_yield: impl Fn() -> bool,
     ) -> bool {
         let rule = self.config.idle;
         *idle += 1;
@@ -230,7 +239,7 @@ impl Registry {
             }
             return false;
         }
-        *idle > rule.spins + rule.yields || !give_way()
+        *idle > rule.spins + rule.yields || !try_yield()
     }
 
     /// Returns `true` if more workers are awake than there are processors: one that spins keeps
@@ -241,12 +250,12 @@ impl Registry {
 
     /// Yields the processor. Returns `false`, and does not yield, if the caller should sleep
     /// instead.
-    pub(crate) fn give_way(&self) -> bool {
+    pub(crate) fn try_yield(&self, backoff: &YieldBackoff) -> bool {
         let began = self.now();
-        let may_yield = self.crowd.may_yield(began);
+        let may_yield = backoff.may_yield(began);
         if may_yield {
             thread::yield_now();
-            self.crowd.note_yield(began, self.now());
+            backoff.note_yield(began, self.now());
         }
         may_yield
     }

@@ -19,15 +19,15 @@ use locksley_trace::recording::Recording;
 
 use crate::machine::clock::Instant;
 use crate::machine::jobserver::Jobserver;
-use crate::machine::share::Share;
+use crate::machine::share::ActiveShare;
 use crate::machine::topology::allowed_now;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::config::Config;
 use crate::pool::process;
-use crate::pool::thread_builder::Roll;
+use crate::pool::thread_builder::ThreadCounts;
 use crate::scheduler::idle::counts::AtomicCounts;
-use crate::scheduler::idle::crowd::Crowd;
 use crate::scheduler::idle::shared_barrier::SharedBarrier;
+use crate::scheduler::idle::yield_backoff::YieldBackoff;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
@@ -44,16 +44,16 @@ pub(crate) struct Registry {
     generation: usize,
     /// The slots of the workers, and after them those of the spares. The worker of a slot is
     /// created on first use.
-    places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
+    slots: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
     /// Numbers of sleeping and blocked workers, and of spares that are up.
-    counts: AtomicCounts,
+    pub(crate) counts: AtomicCounts,
     /// Number of processors for the pool's workers.
     processors: usize,
     /// Number of workers that have a processor, which may change.
-    share: Share,
+    share: ActiveShare,
     /// The jobserver of the make that runs this program, if it limits the number of jobs.
     jobserver: Option<&'static Jobserver>,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
@@ -70,14 +70,14 @@ pub(crate) struct Registry {
     sleepers_barrier: SharedBarrier,
     /// Set while a worker lingers.
     lingering: AtomicBool,
-    /// Decides whether idle threads may yield.
-    crowd: Crowd,
+    /// Decides whether threads outside of the pool may yield while they wait.
+    pub(crate) outside_yields: YieldBackoff,
     /// When the pool was created.
     start: Instant,
     /// Threads that the pool has started itself.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// The threads that have not left yet.
-    pub(crate) roll: Roll,
+    pub(crate) thread_counts: ThreadCounts,
     /// Counters of threads outside of the pool.
     outside: Counters,
 }
@@ -102,46 +102,46 @@ impl Registry {
         let processors = config.processors.unwrap_or_else(|| processors(&config));
         let spares = config.spares();
         let empty = || OnceLock::new();
-        let places = std::iter::repeat_with(empty)
+        let slots = std::iter::repeat_with(empty)
             .take(size + config.spares())
             .collect();
         let registry = Arc::new_cyclic(|me| Registry {
             me: me.clone(),
             generation: process::watched_generation(),
-            places,
+            slots,
             size,
             injector: Injector::new(),
             config,
             counts: AtomicCounts::new(spares),
             processors,
-            share: Share::new(size),
+            share: ActiveShare::new(size),
             jobserver: Jobserver::of_this_process(),
             broadcasting: Mutex::new(Reach::All),
             taken: AtomicUsize::new(size),
             depot: Depot::default(),
-            outside_tasks: CachePadded::new(TaskCounts::new()),
+            outside_tasks: CachePadded::new(TaskCounts::default()),
             closing: AtomicBool::new(false),
             deserted: AtomicBool::new(false),
-            sleepers_barrier: SharedBarrier::new(),
+            sleepers_barrier: SharedBarrier::default(),
             lingering: AtomicBool::new(false),
-            crowd: Crowd::new(),
+            outside_yields: YieldBackoff::new(),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
-            roll: Roll::new(),
+            thread_counts: ThreadCounts::default(),
             outside: Counters::default(),
         });
         for index in 0..size {
             registry.init_worker(index);
         }
         if let Some(pinner) = &registry.config.pinner {
-            (pinner.settle)(&registry);
+            (pinner.set_orders)(&registry);
         }
         registry
     }
 
     /// Creates the worker of slot `index` on first use.
     pub(super) fn init_worker(&self, index: usize) -> &Worker {
-        self.places[index].get_or_init(|| {
+        self.slots[index].get_or_init(|| {
             let worker = Worker::new(index, &self.config);
             worker.set_registry(self);
             Box::new(CachePadded::new(worker))
@@ -149,8 +149,8 @@ impl Registry {
     }
 
     /// Returns the workers of these slots, which must be in use.
-    pub(super) fn workers_in(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
-        places.map(|index| self.worker(index))
+    pub(super) fn workers_in(&self, slots: Range<usize>) -> impl Iterator<Item = &Worker> {
+        slots.map(|index| self.worker(index))
     }
 
     /// Returns another `Arc` of this registry.
@@ -170,7 +170,7 @@ impl Registry {
     #[inline]
     pub(crate) fn check_process(&self) {
         if self.is_orphaned() {
-            refuse_orphaned();
+            refuse(ORPHANED);
         }
     }
 
@@ -178,8 +178,8 @@ impl Registry {
     /// `done` is called last, because the thread that ran the task may have left just now.
     pub(crate) fn check_users(&self, done: impl FnOnce() -> bool) {
         self.check_process();
-        if self.roll.has_no_users() && !done() {
-            refuse_unused();
+        if self.thread_counts.has_no_users() && !done() {
+            refuse(UNUSED);
         }
     }
 
@@ -190,7 +190,7 @@ impl Registry {
         let reach = lock(&self.broadcasting);
         if matches!(*reach, Reach::NotAll) {
             drop(reach);
-            refuse_broadcast();
+            refuse(WORKER_LEFT);
         }
         reach
     }
@@ -209,7 +209,7 @@ impl Registry {
     /// Panics if the pool's only worker was a thread that it had adopted, and that has ended.
     pub(crate) fn check_adopted(&self) {
         if self.config.use_current_thread && self.deserted.load(Ordering::Acquire) {
-            refuse_deserted();
+            refuse(DESERTED);
         }
     }
 
@@ -247,12 +247,12 @@ impl Registry {
     /// Returns the maximum number of spares.
     #[inline]
     pub(crate) fn spares(&self) -> usize {
-        self.places.len() - self.size
+        self.slots.len() - self.size
     }
 
     /// Returns the number of slots, spares included.
-    pub(crate) fn places(&self) -> usize {
-        self.places.len()
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 
     /// Returns the number of slots that have ever been used, spares included.
@@ -262,24 +262,20 @@ impl Registry {
 
     /// Returns the worker with this index, if it has been created.
     pub(crate) fn try_worker(&self, index: usize) -> Option<&Worker> {
-        Some(self.places.get(index)?.get()?)
+        Some(self.slots.get(index)?.get()?)
     }
 
     /// Returns the worker with this index, for access to what is not owner-only.
     pub(crate) fn worker(&self, index: usize) -> &Worker {
-        let worker = self.places[index].get();
+        let worker = self.slots[index].get();
         worker.expect("the slot is in use")
-    }
-
-    pub(crate) fn unpark(&self, index: usize) {
-        self.worker(index).unpark();
     }
 
     /// Unparks the worker that waits for a job. `owner` is the index of the worker that made the
     /// job, or [`UNKNOWN_OWNER`].
     pub(crate) fn unpark_waiter(&self, owner: usize, job: GroupId) {
         if owner != UNKNOWN_OWNER {
-            return self.unpark(owner);
+            return self.worker(owner).unpark();
         }
         for worker in self.workers_in(0..self.workers()) {
             if worker.task_stack.may_wait_for(job) {
@@ -351,37 +347,21 @@ impl Drop for Registry {
     }
 }
 
-#[cold]
-#[inline(never)]
-fn refuse_orphaned() -> ! {
-    panic!(
-        "locksley: this process was forked, and the threads of this pool are its parent's: \
-         build a pool in the child, or use the global pool, which starts anew there"
-    )
-}
+const ORPHANED: &str = "this process was forked, and the threads of this pool are its parent's: \
+    build a pool in the child, or use the global pool, which starts anew there";
+
+const WORKER_LEFT: &str = "a worker of this pool has left, so that no broadcast can reach it: the \
+    pool ends, or the thread that it had adopted has ended";
+
+const DESERTED: &str = "the thread that was this pool's only worker has ended: build the pool on a \
+    thread that outlives it, or with more workers";
+
+const UNUSED: &str = "the pool has ended without a thread to run this task";
 
 #[cold]
 #[inline(never)]
-fn refuse_broadcast() -> ! {
-    panic!(
-        "locksley: a worker of this pool has left, so that no broadcast can reach it: the pool \
-         ends, or the thread that it had adopted has ended"
-    )
-}
-
-#[cold]
-#[inline(never)]
-fn refuse_deserted() -> ! {
-    panic!(
-        "locksley: the thread that was this pool's only worker has ended: build the pool on a \
-         thread that outlives it, or with more workers"
-    )
-}
-
-#[cold]
-#[inline(never)]
-fn refuse_unused() -> ! {
-    panic!("locksley: the pool has ended without a thread to run this task")
+fn refuse(why: &str) -> ! {
+    panic!("locksley: {why}")
 }
 
 /// Returns the number of processors: those that the workers are pinned to, or those in the affinity

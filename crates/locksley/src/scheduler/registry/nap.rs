@@ -186,10 +186,9 @@ impl Registry {
         }
     }
 
-    /// Sleeps for a moment if `needed`: the work in sight should be left to another worker, which
-    /// is busy.
-    pub(super) fn nap(&self, worker: &Worker, needed: bool) {
-        if needed {
+    /// Sleeps for a moment if the work in sight should be left to another worker, which is busy.
+    pub(super) fn nap_if_refused(&self, worker: &Worker) {
+        if worker.was_refused() {
             self.nap_for(worker, NAP);
         }
     }

@@ -1,16 +1,10 @@
 //! Blocking, and the spares that take a blocked worker's place.
 //!
-//! By default a pool has as many slots for spares as workers, and at least 64. A worker that is
-//! about to block in a wait counts itself as blocked, but only while fewer workers are blocked than
-//! there can be spares. While more workers are blocked than spares are up, a push calls up a spare.
+//! The counts, and why no finite program deadlocks for want of threads, are in `idle/README.md`.
 //! A spare that has finished a job and finds more spares up than workers blocked, or no work, is
 //! put aside. So at most as many threads look for work as the pool has workers, and a waiter that
-//! resumes does not wait for its spare.
-//!
-//! **No finite program deadlocks for want of threads.** At least as many threads as the pool has
-//! workers are not blocked: a worker that would exceed that limit does not block, but takes any
-//! work (`wait`). If the system refuses a spare's thread, the limit falls to the number of existing
-//! spares, and all waiters wake to check it again.
+//! resumes does not wait for its spare. If the system refuses a spare's thread, the limit falls to
+//! the number of existing spares, and all waiters wake to check it again.
 
 use std::thread;
 
@@ -44,11 +38,6 @@ impl Drop for Blocked<'_> {
 }
 
 impl Registry {
-    /// Returns the number of workers that are counted as blocked, and of spares that are awake.
-    pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
-        self.counts.get().blocked_and_spares()
-    }
-
     /// Counts the calling worker as blocked, so that a spare takes its place. Returns `None` if no
     /// spare can.
     pub(crate) fn begin_block(&self, block: Block) -> Option<Blocked<'_>> {
@@ -80,8 +69,8 @@ impl Registry {
     }
 
     /// Calls up a spare if one is wanted.
-    pub(super) fn call_spare(&self) {
-        if self.counts.try_change(Counts::call_spare) {
+    pub(super) fn activate_spare(&self) {
+        if self.counts.try_change(Counts::activate_spare) {
             self.wake_spare();
         }
     }
@@ -105,7 +94,7 @@ impl Registry {
     #[cold]
     fn limit_spares(&self) {
         let started = self.workers() - self.size;
-        if self.closed()
+        if self.is_drained()
             || !self
                 .counts
                 .try_change(|counts| counts.limit_spares(started))
@@ -122,16 +111,16 @@ impl Registry {
         // Not under the lock: user code that creates a donor or a balancer may panic, and the panic
         // handler may use the pool.
         let next = self.workers();
-        if next < self.places.len() {
+        if next < self.slots.len() {
             self.init_worker(next);
         }
         let mut threads = lock(&self.threads);
         let index = self.workers();
-        if index >= self.places.len() || self.closed() {
+        if index >= self.slots.len() || self.is_drained() {
             return false;
         }
         // It has missed the calls that were left so far, so it starts with one.
-        self.init_worker(index).deque.call();
+        self.init_worker(index).deque.request_attention();
         // Before it starts: a thief that sees what it pushed must know of its queue.
         self.taken.store(index + 1, Ordering::Release);
         // The user's function for names may panic; unwinding must not leave a frame that holds a
@@ -149,14 +138,14 @@ impl Registry {
         false
     }
 
-    /// Puts a spare aside until it is called up again.
+    /// Puts a spare aside until it is activated again.
     pub(super) fn put_aside(&self, worker: &Worker) {
         worker.expose_jobs();
         worker.sleep.begin_spare();
         self.counts.lower_spare();
-        // A push before that has not called it up.
+        // A push before that has not activated it.
         if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
-            self.call_spare();
+            self.activate_spare();
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
@@ -166,7 +155,7 @@ impl Registry {
             let _ = barrier::heavy();
         }
         while worker.sleep.is_spare() {
-            if self.closed() {
+            if self.is_drained() {
                 self.raise_spare(worker);
                 return;
             }
@@ -183,9 +172,9 @@ impl Registry {
         self.counts.change(Counts::raise_spare);
         if !worker.sleep.end_spare() {
             self.counts.change(Counts::lower_spare);
-            // Another thread may have taken the count for that of a spare that is up, and called up
+            // Another thread may have taken the count for that of a spare that is up, and activated
             // none.
-            self.call_spare();
+            self.activate_spare();
         }
     }
 }

@@ -40,7 +40,7 @@ impl Registry {
         worker.unpark();
     }
 
-    /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if there are more
+    /// Wakes a sleeping worker to search, or activates a spare. Returns `true` if there are more
     /// workers or spares to wake.
     ///
     /// Wakes none while enough workers that were woken before are on their way: each of them wakes
@@ -51,7 +51,7 @@ impl Registry {
             return self.counts.get().wants_work();
         }
         if !self.wake_sleeper() {
-            self.call_spare();
+            self.activate_spare();
         }
         self.counts.get().wants_work()
     }
@@ -163,7 +163,7 @@ impl Registry {
             // The work in sight may be what it was woken for, and a pusher may rely on it to wake
             // others.
             worker.summoned.set(true);
-            self.nap(worker, worker.was_refused());
+            self.nap_if_refused(worker);
             return;
         }
         if summoned {

@@ -15,82 +15,63 @@ use crate::scheduler::worker::Worker;
 use crate::task::job::GroupId;
 use crate::task::latch::Latch;
 
+/// What a waiter does if it finds no job that it may run.
+#[derive(Clone, Copy)]
+pub(crate) enum Meanwhile {
+    /// It blocks, and a spare takes its place; if none can, it takes any work.
+    Block(Block),
+    /// It takes any work.
+    Work,
+    /// It sleeps, and no other worker takes its place.
+    Sleep,
+}
+
 impl Worker {
     /// Waits for a group of another pool. The thread that sets the latch unparks the waiter.
     #[cold]
     pub(crate) fn wait_abroad(&self, abroad: &Registry, latch: &Latch, group: GroupId) {
-        let (ready, ready_asleep) = (|| latch.probe(), || latch.probe_or_await());
-        let handed_back = || self.handed_back(abroad, group);
         self.task_stack.enter_wait(group);
-        if self.registry().blocks_alone() {
-            self.block_until(&ready, &ready_asleep, &handed_back);
-        } else {
-            let blocks = (!self.registry().takes_any()).then_some(Block::Briefly);
-            self.serve_until(blocks, &ready, &ready_asleep, &handed_back);
-        }
+        self.serve_until(
+            self.meanwhile(Block::Briefly),
+            &|| latch.probe(),
+            &|| latch.probe_or_await(),
+            &|| self.handed_back(abroad, group),
+        );
         self.task_stack.leave();
     }
 
-    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it
-    /// returns `false`, the thread that later makes it `true` unparks this one.
+    /// Waits until `probe` returns `true`. `probe_or_await` is the same for a worker that goes to
+    /// sleep: if it returns `false`, the thread that later makes it `true` unparks this one.
     ///
     /// A spare takes the worker's place, and the worker runs only jobs that are targeted at it. If
     /// no spare can take its place, it takes any work.
-    pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
-        self.wait_for_any(&ready, &ready_asleep);
-    }
-
-    /// [`wait_until`](Worker::wait_until) without generics, so that there is one copy of the code.
-    fn wait_for_any(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
-        if self.registry().blocks_alone() {
-            return self.block_until(ready, ready_asleep, &|| None);
-        }
-        let blocks = (!self.registry().takes_any()).then_some(Block::Indefinitely);
-        self.serve_until(blocks, ready, ready_asleep, &|| None);
+    pub(crate) fn wait_until(&self, probe: &dyn Fn() -> bool, probe_or_await: &dyn Fn() -> bool) {
+        let meanwhile = self.meanwhile(Block::Indefinitely);
+        self.serve_until(meanwhile, probe, probe_or_await, &|| None);
     }
 
     /// Waits until another pool has ended. With `Waiting::Own`, the worker runs jobs from its own
     /// pool's queue meanwhile: a task of the pool that ends may wait for them.
-    pub(crate) fn wait_for_pool(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
-        if self.registry().blocks_alone() {
-            let came_in = || self.registry().injector.pop();
-            return self.block_until(ready, ready_asleep, &came_in);
-        }
-        self.wait_for_any(ready, ready_asleep);
+    pub(crate) fn wait_for_pool(
+        &self,
+        probe: &dyn Fn() -> bool,
+        probe_or_await: &dyn Fn() -> bool,
+    ) {
+        let alone = self.registry().blocks_alone();
+        let came_in = || alone.then(|| self.registry().injector.pop()).flatten();
+        let meanwhile = self.meanwhile(Block::Indefinitely);
+        self.serve_until(meanwhile, probe, probe_or_await, &came_in);
     }
 
-    /// Waits in a pool with `Waiting::Own`, which has no spares and whose waiters take no unrelated
-    /// work: runs jobs that are targeted at this worker or that `own` finds, and sleeps otherwise.
-    #[inline(never)]
-    fn block_until(
-        &self,
-        ready: &dyn Fn() -> bool,
-        ready_asleep: &dyn Fn() -> bool,
-        own: &dyn Fn() -> Option<QueuedJob>,
-    ) {
-        let _pause = record::pause(self);
-        let _wait = self.traced(Activity::Wait);
-        let registry = self.registry();
-        let (mut idle, mut sleeps) = (0, Sleeps::default());
-        while !ready() {
-            registry.check_process();
-            if self.run_targeted() {
-                (idle, sleeps) = (0, Sleeps::default());
-            } else if let Some(queued) = own() {
-                self.help(queued);
-                (idle, sleeps) = (0, Sleeps::default());
-            } else if registry.rest(&mut idle) {
-                // Tasks that it has spawned must not wait for it: in the pool's queue their waiters
-                // find them.
-                while let Some(spawned) = self.pop_of(GroupId::NONE) {
-                    registry.inject(spawned);
-                }
-                self.expose_jobs();
-                self.nap_alone(&mut sleeps, ready_asleep);
-            }
+    /// Returns what a waiter of this worker's pool does meanwhile, if it would `block`.
+    fn meanwhile(&self, block: Block) -> Meanwhile {
+        if self.registry().blocks_alone() {
+            Meanwhile::Sleep
+        } else if self.registry().takes_any() {
+            Meanwhile::Work
+        } else {
+            Meanwhile::Block(block)
         }
-        registry.pass_on_summons(self);
-        self.publish_counts();
     }
 
     /// Sleeps until it is unparked, or for a while, without a spare in its place. Does not sleep if
@@ -103,37 +84,47 @@ impl Worker {
         }
     }
 
-    /// Waits in a pool with spares, or whose waiters take any work. A spare may take the worker's
-    /// place only if `blocks` is set. `own` finds jobs that the waiter may run; a waiter that
-    /// blocks briefly asks it again now and then.
+    /// Waits until `probe` returns `true`: runs jobs that are targeted at this worker or that `own`
+    /// finds. A waiter that blocks briefly asks `own` again now and then.
+    #[inline(never)]
     pub(crate) fn serve_until(
         &self,
-        blocks: Option<Block>,
-        ready: &dyn Fn() -> bool,
-        ready_asleep: &dyn Fn() -> bool,
+        meanwhile: Meanwhile,
+        probe: &dyn Fn() -> bool,
+        probe_or_await: &dyn Fn() -> bool,
         own: &dyn Fn() -> Option<QueuedJob>,
     ) {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
-        let (mut idle, mut blocked) = (0, None);
-        while !ready() {
+        let (mut idle, mut sleeps, mut blocked) = (0, Sleeps::default(), None);
+        while !probe() {
             registry.check_process();
             if self.has_targeted(&mut blocked) && self.run_targeted() {
-                idle = 0;
+                (idle, sleeps) = (0, Sleeps::default());
             } else if let Some(queued) = own() {
                 blocked = None;
                 self.help(queued);
-                idle = 0;
-            } else if blocks
-                .is_some_and(|block| self.block(&mut blocked, block, LOOK_AGAIN, ready_asleep))
+                (idle, sleeps) = (0, Sleeps::default());
+            } else if let Meanwhile::Sleep = meanwhile {
+                if registry.rest(&mut idle) {
+                    // Tasks that it has spawned must not wait for it: in the pool's queue their
+                    // waiters find them.
+                    while let Some(spawned) = self.pop_of(GroupId::NONE) {
+                        registry.inject(spawned);
+                    }
+                    self.expose_jobs();
+                    self.nap_alone(&mut sleeps, probe_or_await);
+                }
+            } else if matches!(meanwhile, Meanwhile::Block(block)
+                if self.block(&mut blocked, block, LOOK_AGAIN, probe_or_await))
             {
                 idle = 0;
             } else if let Some(queued) = self.take_anything() {
                 self.help(queued);
                 idle = 0;
             } else if registry.rest(&mut idle) {
-                registry.sleep(self, ready_asleep);
+                registry.sleep(self, probe_or_await);
             }
         }
         registry.pass_on_summons(self);

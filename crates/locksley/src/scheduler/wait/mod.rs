@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use locksley_trace::Activity;
 
+pub(crate) use self::block::Meanwhile;
 use self::sleeps::{LOOK_AGAIN, Sleeps};
 pub(crate) use self::sleeps::{LOOK_RARELY, Look};
 use crate::machine::clock::Instant;
@@ -53,7 +54,10 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
         while !latch.probe() && start.elapsed() < GLANCE {
             std::hint::spin_loop();
         }
-        while !latch.probe() && start.elapsed() < PATIENCE && registry.give_way() {}
+        while !latch.probe()
+            && start.elapsed() < PATIENCE
+            && registry.try_yield(&registry.outside_yields)
+        {}
     }
     latch.park(thread::park);
 }

@@ -10,8 +10,8 @@ use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
-use crate::strategy::local_queue::HANDFUL;
-use crate::task::job::GroupId;
+use crate::strategy::local_queue::MAX_BATCH;
+use crate::task::job::{GroupId, Job};
 use crate::task::latch::Awaited;
 
 impl Worker {
@@ -110,7 +110,7 @@ impl Worker {
             let other = registry.worker(index);
             let version = other.task_stack.version();
             let stands_still = mem::replace(&mut versions[index], version) == version;
-            let most = if stands_still { most } else { HANDFUL };
+            let most = if stands_still { most } else { MAX_BATCH };
             let mut found = None;
             let moved = other.stealer().map(|stealer| stealer.drain(most));
             for job in moved.unwrap_or_default() {
@@ -120,7 +120,7 @@ impl Worker {
             if found.is_none() {
                 // After the first, a handful more: others of the group may be next to it, and are
                 // found in the pool's queue then.
-                let mut more = HANDFUL;
+                let mut more = MAX_BATCH;
                 self.steal_until(other, most, |job| {
                     self.keep_or_inject(QueuedJob { job, owner: index }, group, &mut found);
                     more -= usize::from(found.is_some());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::strategy::local_queue::HANDFUL;
+use crate::strategy::local_queue::MAX_BATCH;
 
 /// How long a blocked waiter sleeps before it looks again. If every spare is blocked too, one of
 /// its own tasks may be in the pool's queue, with no other worker free to run it.
@@ -55,7 +55,7 @@ impl Sleeps {
         if self.long == 0 || alone && !self.long.is_power_of_two() && self.long % 16 > 0 {
             return Look::Nearby;
         }
-        let most = HANDFUL.saturating_mul(4_usize.saturating_pow(self.long));
+        let most = MAX_BATCH.saturating_mul(4_usize.saturating_pow(self.long));
         Look::Everywhere { most }
     }
 }

@@ -10,7 +10,7 @@ use crate::sync::Ordering;
 
 /// Number of spawned jobs after a request for which a worker keeps half of its jobs public. A thief
 /// that has asked once mostly comes again, and a task that spawns others spawns many.
-const GENEROUS: u32 = 64;
+const EAGER_PUSHES: u32 = 64;
 
 /// Number of jobs that a worker makes public before it checks how many of them were stolen.
 const SAMPLE: u64 = 64;
@@ -21,7 +21,7 @@ const SAMPLE: u64 = 64;
 /// It does so for a while after a request, unless it took back most of the last public jobs: then
 /// its tasks are so short that it is done with them before a thief arrives.
 #[derive(Default)]
-pub(super) struct Generosity {
+pub(super) struct EagerExposure {
     /// Number of further spawned jobs that are made public unasked.
     left: Cell<u32>,
     /// Numbers of jobs that had been made public, and stolen, at the last check.
@@ -30,7 +30,7 @@ pub(super) struct Generosity {
     in_vain: Cell<bool>,
 }
 
-impl Generosity {
+impl EagerExposure {
     /// Called when a thief has asked. `exposed` jobs have been made public so far, and `stolen`
     /// jobs stolen.
     fn renew(&self, exposed: u64, stolen: u64) {
@@ -41,7 +41,8 @@ impl Generosity {
             self.in_vain.set(taken < shown / 3);
             self.seen.set((exposed, stolen));
         }
-        self.left.set(if self.in_vain.get() { 0 } else { GENEROUS });
+        self.left
+            .set(if self.in_vain.get() { 0 } else { EAGER_PUSHES });
     }
 
     /// Returns `true` if half of all jobs should be public, after the push of one.
@@ -63,7 +64,7 @@ impl Worker {
         self.sealed.store(true, Ordering::Relaxed);
         // SAFETY: only the owner's thread has a `&Worker`. A force that is under way is cancelled.
         unsafe { self.deque.expose(usize::MAX) };
-        self.deque.call();
+        self.deque.request_attention();
     }
 
     /// Ends the effect of [`seal`](Worker::seal): the worker is not recorded any more.
@@ -77,7 +78,7 @@ impl Worker {
     pub(crate) fn notify_push(&self) {
         barrier::light(); // [Z3]
         // Even if its own queues are empty: the job may have gone to another worker's.
-        if self.deque.is_called() {
+        if self.deque.is_attention_requested() {
             self.attend();
         }
     }
@@ -85,7 +86,7 @@ impl Worker {
     /// Answers a request, if there is one, and if the worker has jobs.
     #[inline(always)]
     pub(crate) fn poll_requests(&self) {
-        if self.deque.is_called() && !self.seems_empty() {
+        if self.deque.is_attention_requested() && !self.seems_empty() {
             self.attend();
         }
     }
@@ -93,7 +94,7 @@ impl Worker {
     /// Returns `true` if a job should be made public for a worker that will be woken. A worker that
     /// is on its way already asks when it arrives, should it come in time at all.
     fn shows_unasked(&self) -> bool {
-        !self.generosity.in_vain.get() || !self.registry().has_enough_summoned()
+        !self.eager_exposure.in_vain.get() || !self.registry().has_enough_summoned()
     }
 
     /// Answers a request, or makes room in the deque: exposes jobs, and wakes a sleeping worker.
@@ -108,7 +109,7 @@ impl Worker {
         if attention.asked {
             // SAFETY: as above.
             let (exposed, stolen) = unsafe { (self.deque.exposed(), self.deque.stolen()) };
-            self.generosity.renew(exposed, stolen);
+            self.eager_exposure.renew(exposed, stolen);
         }
         // Jobs in other queues are not left to a napper, because this worker may never run them
         // itself.
@@ -121,8 +122,9 @@ impl Worker {
         } else if shown && self.deque.public_len() == 0 {
             // SAFETY: as above.
             unsafe {
-                let private = self.deque.private_len();
-                self.deque.expose(self.exposure.amount(private));
+                // The older half, so that the next thieves need not ask.
+                let half = self.deque.private_len().div_ceil(2);
+                self.deque.expose(if self.exposes_one { 1 } else { half });
             }
         }
         let gives = self.deque.public_len() > 0;
@@ -139,7 +141,7 @@ impl Worker {
             dealt_to = queue.dealt_to();
             // Any worker may take what is in the deque.
             is_dedicated = queue.is_dedicated() && self.deque.is_empty();
-            wants_call |= queue.wants_call();
+            wants_call |= queue.wants_attention();
         }
         self.inform_donor();
         if wants_call {
@@ -149,7 +151,7 @@ impl Worker {
         let more_sleep =
             !to_napper && (left || self.registry().wake_one_for(dealt_to, is_dedicated));
         if more_sleep || wants_call || self.is_recorded() {
-            self.deque.call();
+            self.deque.request_attention();
         }
     }
 }

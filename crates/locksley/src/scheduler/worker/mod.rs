@@ -13,8 +13,8 @@ use std::thread::Thread;
 
 use locksley_queue::split::Embedded;
 
-use self::attention::Generosity;
-use self::steal::Asked;
+use self::attention::EagerExposure;
+use self::steal::LastRequest;
 use crate::observe::record::CurrentStrand;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
@@ -22,20 +22,21 @@ use crate::pool::config::Config;
 use crate::scheduler::donor::{OwnDonor, make_donor};
 use crate::scheduler::idle::linger::Linger;
 use crate::scheduler::idle::sleep::SleepState;
+use crate::scheduler::idle::yield_backoff::YieldBackoff;
 use crate::scheduler::injector::Injector;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
-use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
+use crate::strategy::Strategy;
+use crate::strategy::local_queue::{LocalQueue, StealHandle, local_queue_for};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
-use crate::task::blocks::{Blocks, Depot, Kept};
+use crate::task::blocks::{Blocks, Kept};
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
 use crate::task::job::JobRef;
 use crate::task::outstanding::TaskCounts;
 
 thread_local! {
-    /// The worker of this thread, if it has one.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
@@ -62,48 +63,46 @@ pub struct Worker {
     /// Jobs that the worker has forked and, unless the strategy has a queue for them, spawned.
     /// Other workers set its request flag to get the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
-    /// The strategy's own queue, if it has one. Accessed by the owner only.
+    /// The strategy's own queue, if it has one.
     local_queue: UnsafeCell<Option<Box<dyn LocalQueue<JobRef>>>>,
     /// Set if forks go to the strategy's queue, too.
     reference: bool,
-    /// How many jobs to expose on request.
-    exposure: Exposure,
-    generosity: Generosity,
-    asked: Asked,
-    /// When the current search first read the pool's clock. Accessed by the owner only.
+    /// Set if the worker exposes a single job on request, as in the thesis's semi-private deques.
+    exposes_one: bool,
+    eager_exposure: EagerExposure,
+    last_request: LastRequest,
+    /// When the current search first read the pool's clock.
     search_time: Cell<Option<u64>>,
-    /// Set if the current search asks its victims for work. Accessed by the owner only.
-    asks: Cell<bool>,
-    /// Set if the worker has run a job since its last search. Accessed by the owner only.
+    /// Set if the current search may request work of its victims.
+    may_request: Cell<bool>,
+    /// Set if the worker has run a job since its last search.
     has_worked: Cell<bool>,
     /// Set while the worker is recorded. All of its jobs are public then, so that no thief forces
     /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
     pub(crate) donor: OwnDonor,
-    /// Number of pushes and pops until the queue is asked whether to balance; 0 for never. Accessed
-    /// by the owner only.
+    /// Number of pushes and pops until the queue is asked whether to balance; 0 for never.
     pub(crate) countdown: Cell<u32>,
-    /// Set from when the worker is woken to look for work until it starts something. Accessed by
-    /// the owner only.
+    /// Set from when the worker is woken to look for work until it starts something.
     pub(crate) summoned: Cell<bool>,
-    /// Set while the worker is open to offers. Accessed by the owner only.
+    /// Set while the worker is open to offers.
     pub(crate) open: Cell<bool>,
-    /// Number of other workers' jobs on the stack, each run while the worker waited. Accessed by
-    /// the owner only.
+    /// Number of other workers' jobs on the stack, each run while the worker waited.
     helping: Cell<usize>,
-    /// The strand that the worker records. Accessed by the owner only.
+    /// The strand that the worker records.
     pub(crate) strand: CurrentStrand,
     pub(crate) counters: Counters,
     index: usize,
     /// The worker's pool. Set before any thread runs.
     registry: Cell<*const Registry>,
     pub(crate) sleep: SleepState,
-    /// Accessed by the owner only.
     pub(crate) linger: Linger,
+    /// Decides whether the worker may yield while it is idle.
+    pub(crate) yields: YieldBackoff,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
     /// owner.
-    home: AtomicUsize,
+    last_cpu: AtomicUsize,
     pub(crate) task_stack: TaskStack,
     /// Jobs that only this worker may run.
     pub(crate) targeted_jobs: Injector,
@@ -111,9 +110,7 @@ pub struct Worker {
     pub(crate) fifo: FifoQueue,
     pub(crate) ghosts: Ghosts,
     pub(crate) tasks: TaskCounts,
-    /// Accessed by the owner only.
     pub(crate) blocks: Blocks,
-    /// Accessed by the owner only.
     pub(crate) kept: Kept,
     /// Set while the worker is blocked, for other threads to see. Written by the owner.
     blocked: AtomicBool,
@@ -123,8 +120,9 @@ pub struct Worker {
     pub(crate) tracer: Option<Tracer>,
 }
 
-// The owner's fields are reached only through `&Worker`, which only the owner's thread gets: the
-// type is not `Sync`. Other workers reach the rest through `Registry::worker`.
+// Only the owner accesses cells, and types made of them. They are reached through `&Worker`, which
+// only the owner's thread gets: the type is not `Sync`. Other workers reach the rest through
+// `Registry::worker`.
 
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
@@ -132,19 +130,19 @@ impl Worker {
         let (donor, is_eager) = make_donor(index, config);
         let (queue, stealer) = local_queue_for(index, config, is_eager).unzip();
         let reference = config.strategy.is_reference();
-        let wants_call = queue.as_ref().is_some_and(|queue| queue.wants_call());
+        let wants_call = queue.as_ref().is_some_and(|queue| queue.wants_attention());
         if reference || wants_call {
-            deque.call();
+            deque.request_attention();
         }
         let every = queue.as_ref().and_then(|queue| queue.balances_every());
         Worker {
             deque,
             reference,
-            exposure: Exposure::of(config.strategy),
-            generosity: Generosity::default(),
-            asked: Asked::default(),
+            exposes_one: config.strategy == Strategy::SemiPrivate,
+            eager_exposure: EagerExposure::default(),
+            last_request: LastRequest::default(),
             search_time: Cell::new(None),
-            asks: Cell::new(true),
+            may_request: Cell::new(true),
             has_worked: Cell::new(false),
             sealed: AtomicBool::new(false),
             countdown: Cell::new(every.unwrap_or(0)),
@@ -160,12 +158,13 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             sleep: SleepState::new(),
             linger: Linger::new(),
-            home: AtomicUsize::new(0),
+            yields: YieldBackoff::new(),
+            last_cpu: AtomicUsize::new(0),
             task_stack: TaskStack::new(),
             targeted_jobs: Injector::new(),
             fifo: FifoQueue::new(),
             ghosts: Ghosts::new(),
-            tasks: TaskCounts::new(),
+            tasks: TaskCounts::default(),
             blocks: Blocks::default(),
             kept: Kept::default(),
             blocked: AtomicBool::new(false),
@@ -195,29 +194,22 @@ impl Worker {
     }
 
     /// Makes this the calling thread's worker while `f` runs.
-    pub(crate) fn be(&self, f: impl FnOnce(&Worker)) {
+    pub(crate) fn run_as_current(&self, f: impl FnOnce(&Worker)) {
         let before = CURRENT.get();
         self.become_current();
         f(self);
         CURRENT.set(before);
     }
 
-    /// Makes this the calling thread's worker until [`cease`](Worker::cease).
+    /// Makes this the calling thread's worker until [`forget_current`](Worker::forget_current).
     pub(crate) fn become_current(&self) {
         // A worker has the same thread from start to end, a spare included.
         self.thread.get_or_init(std::thread::current);
         CURRENT.set(self);
     }
 
-    /// Clears the thread's current worker if it is this one.
-    pub(crate) fn cease(&self) {
-        if ptr::eq(CURRENT.get(), self) {
-            CURRENT.set(ptr::null());
-        }
-    }
-
-    /// Clears the calling thread's worker: the thread is that of a forked process, which has no
-    /// pool yet.
+    /// Clears the calling thread's worker: the thread ends, or is that of a forked process, which
+    /// has no pool yet.
     pub(crate) fn forget_current() {
         CURRENT.set(ptr::null());
     }
@@ -255,13 +247,6 @@ impl Worker {
         unsafe { &*self.registry.get() }
     }
 
-    /// Returns the pool's memory for spawned jobs.
-    #[inline]
-    pub(crate) fn depot(&self) -> &Depot {
-        &self.registry().depot
-    }
-
-    /// Returns `true` if the worker belongs to this pool.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(self.registry(), registry)
@@ -294,19 +279,14 @@ impl Worker {
         self.blocked.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if the worker seems to be asleep. For other threads.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.sleep.is_asleep()
-    }
-
     /// Returns the CPU that the worker was last seen on, if it is known.
-    pub(crate) fn home(&self) -> Option<usize> {
-        self.home.load(Ordering::Relaxed).checked_sub(1)
+    pub(crate) fn last_cpu(&self) -> Option<usize> {
+        self.last_cpu.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Notes the CPU that the worker's thread is on. For the owner.
-    pub(crate) fn note_home(&self, cpu: Option<usize>) {
-        self.home
+    pub(crate) fn note_cpu(&self, cpu: Option<usize>) {
+        self.last_cpu
             .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
 }
@@ -335,6 +315,6 @@ pub fn current_worker_has_pending_tasks() -> Option<bool> {
 pub fn current_num_workers() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().size(),
-        None => crate::pool::global().registry().size(),
+        None => crate::pool::global().workers(),
     }
 }

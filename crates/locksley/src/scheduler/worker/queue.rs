@@ -7,9 +7,16 @@ use super::Worker;
 use crate::scheduler::injector::QueuedJob;
 use crate::strategy::HAS_STRATEGIES;
 use crate::strategy::local_queue::LocalQueue;
-use crate::task::job::{GroupId, JobRef};
+use crate::task::job::{GroupId, Job, JobRef};
 
 impl Worker {
+    /// Returns a job with this worker as its owner.
+    #[inline]
+    pub(crate) fn queued(&self, job: JobRef) -> QueuedJob {
+        let owner = self.index;
+        QueuedJob { job, owner }
+    }
+
     /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
@@ -27,16 +34,14 @@ impl Worker {
         self.count_down();
         match pushed {
             Ok(()) => self.notify_push(),
-            Err(job) => self.registry().inject(QueuedJob {
-                job,
-                owner: self.index,
-            }),
+            Err(job) => self.registry().inject(self.queued(job)),
         }
     }
 
     /// Pushes a job to the deque, and marks it as one that no join takes back.
     fn push_marked(&self, job: JobRef) {
-        // SAFETY: only the owner's thread has a `&Worker`, for both.
+        // SAFETY: only the owner's thread has a `&Worker`, for both, and it attends below, before it
+        // pushes again.
         let attention = unsafe {
             let (_, attention) = self.deque.push(job);
             self.deque.mark();
@@ -44,7 +49,7 @@ impl Worker {
         };
         if attention {
             self.attend();
-        } else if self.generosity.applies() {
+        } else if self.eager_exposure.applies() {
             self.keep_half_public();
         }
     }
@@ -80,16 +85,17 @@ impl Worker {
         unsafe { self.local_queue() }.is_none()
     }
 
-    /// Pushes a join's job the slow way, and returns its place if it is in the deque. Returns the
+    /// Pushes a join's job the slow way, and returns its token if it is in the deque. Returns the
     /// job if there is no room.
     pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
         if !self.reference && !self.gives_newest() {
-            // SAFETY: only the owner's thread has a `&Worker`.
-            let (place, attention) = unsafe { self.deque.push(job) };
+            // SAFETY: only the owner's thread has a `&Worker`, and it attends below, before it pushes
+            // again.
+            let (token, attention) = unsafe { self.deque.push(job) };
             if attention {
                 self.attend();
             }
-            return Ok(Some(place));
+            return Ok(Some(token));
         }
         self.consult_donor();
         // SAFETY: as in `push_spawned`.
@@ -180,10 +186,7 @@ impl Worker {
             None
         };
         match oldest.or_else(|| self.pop()) {
-            Some(job) => Some(QueuedJob {
-                job,
-                owner: self.index,
-            }),
+            Some(job) => Some(self.queued(job)),
             None => self.pop_received(),
         }
     }
@@ -203,10 +206,7 @@ impl Worker {
     /// an enclosing join. Spawned jobs of other groups that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         while let Some(job) = self.pop_newest() {
-            let queued = QueuedJob {
-                job,
-                owner: self.index,
-            };
+            let queued = self.queued(job);
             if !job.is_spawned() {
                 // The job of an enclosing join: it goes back to its place.
                 self.put_back_newest(job);
@@ -268,7 +268,7 @@ impl Worker {
     }
 
     /// Returns `true` if all jobs that were dealt are done.
-    pub(crate) fn has_settled(&self) -> bool {
+    pub(crate) fn has_no_dealt_jobs(&self) -> bool {
         // SAFETY: the queue does not call back into the worker.
         unsafe { self.local_queue() }.is_none_or(|queue| queue.is_settled())
     }

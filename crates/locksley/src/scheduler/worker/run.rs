@@ -76,7 +76,6 @@ impl Worker {
             return;
         }
         registry.pass_on_summons(self);
-        let owner = self.index;
         let mut run = 0_u32;
         while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
             run = run.wrapping_add(1);
@@ -86,7 +85,7 @@ impl Worker {
                 self.run_job(queued);
             }
             let Some(job) = self.pop() else { break };
-            let queued = QueuedJob { job, owner };
+            let queued = self.queued(job);
             if !self.drops_ghost(&queued) {
                 // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
                 let group = unsafe { job.group() };
@@ -137,22 +136,17 @@ impl Worker {
 
     /// Runs a job that is targeted at this worker. Returns `true` if there was one.
     pub(crate) fn run_targeted(&self) -> bool {
-        let letter = self.targeted_jobs.pop();
-        letter.map(|letter| self.run_foreign(letter)).is_some()
+        let Some(targeted) = self.targeted_jobs.pop() else {
+            return false;
+        };
+        self.run_foreign(targeted);
+        true
     }
 
     /// Looks for a job everywhere: in the worker's own queue, among offers, in the pool's queue and
     /// at other workers.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
-        let breadth_first = self.registry().config.breadth_first;
-        let oldest = breadth_first.then(|| self.take_oldest()).flatten();
-        if let Some(job) = oldest.or_else(|| self.pop()) {
-            return Some(QueuedJob {
-                job,
-                owner: self.index,
-            });
-        }
-        self.pop_received()
+        self.take_own()
             .or_else(|| self.receive())
             .or_else(|| self.find_work_abroad())
     }

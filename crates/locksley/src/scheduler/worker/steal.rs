@@ -25,9 +25,9 @@ const REFUSALS: usize = 8;
 /// When thieves last asked a worker for work or looked at it again, and whether they saw hidden
 /// work then. Written by thieves.
 #[derive(Default)]
-pub(super) struct Asked(AtomicU64);
+pub(super) struct LastRequest(AtomicU64);
 
-impl Asked {
+impl LastRequest {
     /// `time` is in nanoseconds of the pool's clock. Its lowest bit is dropped.
     fn note(&self, time: u64, hidden: bool) {
         let word = time & !1 | u64::from(hidden);
@@ -67,12 +67,12 @@ impl Worker {
         match victim.deque.steal() {
             // It had no private jobs when it went to sleep.
             Steal::Private if victim.sleep.is_asleep() => Steal::Empty,
-            answer @ (Steal::Private | Steal::Empty) if !self.asks.get() => answer,
+            answer @ (Steal::Private | Steal::Empty) if !self.may_request.get() => answer,
             Steal::Private => self.demand(victim),
             Steal::Empty => {
                 // Makes its next push public at once.
                 if victim.deque.request() {
-                    victim.asked.note(self.search_time(), false);
+                    victim.last_request.note(self.search_time(), false);
                 }
                 Steal::Empty
             }
@@ -86,7 +86,7 @@ impl Worker {
     /// makes its next fork public unasked, and a request just then would hold it up.
     pub(crate) fn begin_search(&self) {
         self.search_time.set(None);
-        self.asks.set(!self.has_worked.take());
+        self.may_request.set(!self.has_worked.take());
     }
 
     /// Notes that the worker has run what it found.
@@ -106,16 +106,16 @@ impl Worker {
     fn demand(&self, victim: &Worker) -> Steal<JobRef> {
         let now = self.search_time();
         if victim.deque.request() {
-            victim.asked.note(now, false);
+            victim.last_request.note(now, false);
             return Steal::Private;
         }
-        let (looked_at, was_hidden) = victim.asked.get();
+        let (looked_at, was_hidden) = victim.last_request.get();
         if now.saturating_sub(looked_at) < LOOK_AFTER {
             return Steal::Private;
         }
         let hidden = !victim.deque.is_empty();
         // Other thieves leave it alone meanwhile.
-        victim.asked.note(now, hidden);
+        victim.last_request.note(now, hidden);
         if !hidden {
             return Steal::Empty;
         }
@@ -152,7 +152,7 @@ impl Worker {
         let mut refusals = 0;
         while left > 0 && refusals < REFUSALS {
             self.search_time.set(None);
-            self.asks.set(true);
+            self.may_request.set(true);
             let mut answer = self.steal_one(victim);
             let may_force = !victim.reference && !victim.sealed.load(Ordering::Relaxed);
             if may_force && matches!(answer, Steal::Private) {

@@ -9,12 +9,12 @@ use super::*;
 #[test]
 fn a_sighting_is_of_one_moment() {
     loom::model(|| {
-        let frames = Arc::new(TaskStack::new());
+        let stack = Arc::new(TaskStack::new());
         let mut deque = chase_lev::Deque::new();
         let thief = deque.thief();
-        frames.enter_root(GroupId(8));
+        stack.enter_root(GroupId(8));
         deque.push(8_usize).unwrap();
-        let seen = frames.clone();
+        let seen = stack.clone();
         let robber = thread::spawn(move || {
             let sighting = seen.sight(GroupId(8), |_, _| {})?;
             let Steal::Success(job) = thief.steal() else {
@@ -23,10 +23,10 @@ fn a_sighting_is_of_one_moment() {
             seen.unchanged(sighting).then_some(job)
         });
         deque.pop();
-        frames.leave();
-        frames.enter_root(GroupId(16));
+        stack.leave();
+        stack.enter_root(GroupId(16));
         deque.push(16).unwrap();
         let stolen = robber.join().unwrap();
-        assert!(stolen.is_none_or(|job| job == 8), "stole a stranger's job");
+        assert!(stolen.is_none_or(|job| job == 8), "stole an unrelated job");
     });
 }

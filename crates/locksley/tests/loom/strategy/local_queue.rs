@@ -35,7 +35,7 @@ fn a_dealt_job_wakes_its_consumer() {
             thread::spawn(move || {
                 while consumer.pop_received().is_none() {
                     sleepers.begin_sleep(&state);
-                    deque.call();
+                    deque.request_attention();
                     if !barrier::heavy() || !StealHandle::is_empty(&consumer.as_dealing()) {
                         sleepers.end_sleep(&state);
                         thread::yield_now();
@@ -50,7 +50,7 @@ fn a_dealt_job_wakes_its_consumer() {
         assert!(dealer.push_near(job, 1).is_ok());
         barrier::light();
         // SAFETY: this thread is the owner.
-        let called = deque.is_called() && unsafe { deque.attend() }.requested;
+        let called = deque.is_attention_requested() && unsafe { deque.attend() }.requested;
         if called && sleepers.wake_to_search(&state) {
             sleeper.thread().unpark();
         }

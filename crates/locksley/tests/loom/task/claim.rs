@@ -39,7 +39,7 @@ fn use_reference(task: &Task) -> bool {
 fn one_of_two_runs_it_and_the_last_frees_it() {
     loom::model(|| {
         let task = Arc::new(Task {
-            claim: Claim::new(),
+            claim: Claim::default(),
             content: UnsafeCell::new(0),
             freed: UnsafeCell::new(false),
         });

@@ -8,7 +8,7 @@ use super::*;
 #[test]
 fn a_task_that_spawns_is_not_missed() {
     loom::model(|| {
-        let counts = Arc::new([TaskCounts::new(), TaskCounts::new()]);
+        let counts = Arc::new([TaskCounts::default(), TaskCounts::default()]);
         let (queue, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         counts[0].spawn();
         let first = {

@@ -5,16 +5,16 @@ use loom::thread;
 use super::*;
 use crate::sync::AtomicUsize;
 
-struct Bell(AtomicUsize);
+struct CountingWaker(AtomicUsize);
 
-impl Wake for Bell {
+impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.0.store(1, Ordering::Release);
     }
 }
 
-fn bell() -> Arc<Bell> {
-    Arc::new(Bell(AtomicUsize::new(0)))
+fn waker() -> Arc<CountingWaker> {
+    Arc::new(CountingWaker(AtomicUsize::new(0)))
 }
 
 /// A handle that is polled with one waker, then with another: the second one is woken, or its owner
@@ -29,7 +29,7 @@ fn the_newest_waker_is_woken() {
                 waker.wake();
             }
         });
-        let [first, second] = [bell(), bell()];
+        let [first, second] = [waker(), waker()];
         let mut done = completion.subscribe(first.into());
         if !done {
             done = completion.subscribe(second.clone().into());

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn pieces_are_aligned_and_apart() {
-    let arena = Arena::new();
+    let arena = Arena::default();
     let mut places = Vec::new();
     for n in 0..1000_u64 {
         let byte = arena.put(n as u8);
@@ -20,7 +20,7 @@ fn pieces_are_aligned_and_apart() {
 fn large_and_empty_pieces_have_room() {
     #[repr(align(256))]
     struct Wide([u8; 3 * CHUNK]);
-    let arena = Arena::new();
+    let arena = Arena::default();
     assert!(arena.put([0_u64; 0]).is_aligned());
     let wide = arena.put(Wide([7; 3 * CHUNK]));
     assert!(wide.is_aligned());

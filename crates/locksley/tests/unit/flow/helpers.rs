@@ -18,7 +18,7 @@ impl Numbers {
 
 impl Work for Numbers {
     type Piece = u32;
-    type End = u32;
+    type Outcome = u32;
 
     fn take(&self, _: &Worker, offer: &Offer<'_>) -> Option<u32> {
         let number = lock(&self.0).0.pop_first();
@@ -42,7 +42,7 @@ impl Work for Numbers {
         assert!(lock(&self.0).0.insert(number));
     }
 
-    fn has_spare(&self) -> bool {
+    fn has_more(&self) -> bool {
         !lock(&self.0).0.is_empty()
     }
 }
@@ -52,10 +52,10 @@ fn who_comes_too_deep_takes_nothing_and_all_begin_anew() {
     crate::pool::on_worker(|worker| {
         let numbers = Numbers::new();
         let begun = AtomicUsize::new(0);
-        Helpers::muster(&numbers, &AtomicBool::new(false), |helpers| {
+        Helpers::run_until_done(&numbers, &AtomicBool::new(false), |helpers| {
             let offer = Offer::new(None);
             if begun.fetch_add(1, Ordering::Relaxed) == 0 {
-                helpers.help(worker, &offer, DEEP + worker.num_workers() + 1);
+                helpers.help(worker, &offer, MAX_NESTING + worker.num_workers() + 1);
                 assert!(helpers.is_deep() && offer.is_back());
                 assert_eq!(numbers.ran(), 0);
             } else {
@@ -78,7 +78,7 @@ fn who_leaves_puts_back_what_it_has_taken() {
         let first = numbers.take(worker, &Offer::new(None));
         assert!(matches!(
             work_on(worker, &numbers, first, &advise),
-            Left::Empty
+            Stopped::Empty
         ));
         assert_eq!(lock(&numbers.0).0.len(), 93);
     });

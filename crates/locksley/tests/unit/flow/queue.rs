@@ -9,7 +9,11 @@ fn an_access_is_active_when_all_before_it_that_conflict_have_left() {
     let mut random = Random::new(7, 0);
     for _ in 0..500 {
         let core = Core::new(None);
-        let modes = [Mode::Read, Mode::Alone, Mode::Cumulate];
+        let modes = [
+            AccessMode::Read,
+            AccessMode::Exclusive,
+            AccessMode::Cumulate,
+        ];
         let entries: Vec<Entry> = (0..12)
             .map(|_| Entry::new(NonNull::from(&core), modes[random.below(3)]))
             .collect();

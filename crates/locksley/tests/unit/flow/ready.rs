@@ -1,22 +1,22 @@
-use super::super::engine::{List, Turn};
-use super::super::task::{Context, Kind};
+use super::super::engine::{List, NextTask};
+use super::super::task::Context;
 use super::*;
 
-const KIND: &Kind = &Kind { run };
+/// A task without accesses, which is only looked at.
+fn task(index: usize, near: Option<usize>) -> Task {
+    let entries = NonNull::slice_from_raw_parts(NonNull::dangling(), 0);
+    Task::new(run, index, 0, entries, near)
+}
 
 unsafe fn run(_: NonNull<Task>, _: &Context<'_>) {}
 
 /// A list of tasks that depend on nothing, near these workers.
 fn with_list(near: &[Option<usize>], test: impl Fn(&dyn Fn(usize) -> Option<usize>)) {
-    let list = List::new();
+    let list = List::default();
     let mut tasks: Vec<Task> = near
         .iter()
         .enumerate()
-        .map(|(index, near)| {
-            let mut task = Task::new(KIND, index, 0);
-            near.iter().for_each(|&worker| task.set_near(worker));
-            task
-        })
+        .map(|(index, &near)| task(index, near))
         .collect();
     for task in &mut tasks {
         // SAFETY: the tasks outlive the list's use, and have no entries.
@@ -24,7 +24,7 @@ fn with_list(near: &[Option<usize>], test: impl Fn(&dyn Fn(usize) -> Option<usiz
     }
     test(&|worker| match list.take(worker, None) {
         // SAFETY: it is in the list.
-        Turn::Task(task) => Some(unsafe { task.as_ref() }.index),
+        NextTask::Task(task) => Some(unsafe { task.as_ref() }.index),
         _ => None,
     });
 }
@@ -48,9 +48,6 @@ fn a_worker_does_not_look_past_everything() {
 
 #[test]
 fn a_worker_that_no_task_can_name_is_no_hint() {
-    let mut task = Task::new(KIND, 0, 0);
-    task.set_near(usize::MAX);
-    assert_eq!(task.near(), None);
-    task.set_near(7);
-    assert_eq!(task.near(), Some(7));
+    assert_eq!(task(0, Some(usize::MAX)).near(), None);
+    assert_eq!(task(0, Some(7)).near(), Some(7));
 }

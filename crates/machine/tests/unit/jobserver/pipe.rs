@@ -66,6 +66,23 @@ fn what_is_taken_is_given_back() {
 }
 
 #[test]
+fn a_forked_process_has_none_of_its_parents_jobs() {
+    let (_pipe, mut jobserver) = piped(b"+");
+    assert!(jobserver.take() && jobserver.take());
+    jobserver.put_back();
+    jobserver.put_back();
+    jobserver.generation = jobserver.generation.wrapping_sub(1);
+    assert!(!jobserver.take());
+    jobserver
+        .tokens
+        .get_mut()
+        .expect("no panic")
+        .taken
+        .push(b'+');
+    assert_eq!(jobserver.jobs(), 1);
+}
+
+#[test]
 fn what_is_no_pipe_is_left_alone() {
     let file = File::open("/proc/self/stat").expect("Linux has it");
     let number = file.as_raw_fd();

@@ -1,13 +1,13 @@
 //! Failures that must end a job.
 
 use super::schedules::protocols;
-use super::world::{Fault, Pile, World};
+use super::world::{Fault, Tasks, World};
 use super::*;
 
 type Out = Vec<(usize, Message<Vec<u32>>)>;
 
-fn pile(waiting: impl IntoIterator<Item = u32>) -> Pile {
-    Pile {
+fn pile(waiting: impl IntoIterator<Item = u32>) -> Tasks {
+    Tasks {
         waiting: waiting.into_iter().collect(),
         running: None,
         done: 0,
@@ -34,7 +34,7 @@ fn a_rank_that_dies_is_noticed() {
         let died = world.now;
         let fault = world.run().unwrap_err();
         assert!(
-            matches!(fault, Fault::Trouble(Trouble::Silent { rank, .. }) if rank == victim),
+            matches!(fault, Fault::Protocol(ProtocolError::Silent { rank, .. }) if rank == victim),
             "seed {seed}: {fault:?}"
         );
         assert!(
@@ -66,7 +66,7 @@ fn a_rank_that_was_stopped_itself_accuses_no_other() {
             break trouble;
         }
     };
-    assert!(matches!(trouble, Trouble::Silent { .. }));
+    assert!(matches!(trouble, ProtocolError::Silent { .. }));
     assert!(now - later <= protocol.patience + 1_000_000_000);
 }
 
@@ -85,7 +85,7 @@ fn two_builds_are_trouble_on_both_sides() {
     let (theirs, ours) = (8, 7);
     assert_eq!(
         trouble,
-        Trouble::OtherBuild {
+        ProtocolError::OtherBuild {
             rank: 1,
             theirs,
             ours
@@ -94,7 +94,7 @@ fn two_builds_are_trouble_on_both_sides() {
     assert_eq!(back, [(1, Message::Hello { build: 7 })]);
     let (_, hello) = back.remove(0);
     let trouble = child.receive(0, 0, hello, &mut idle, &mut out).unwrap_err();
-    assert!(matches!(trouble, Trouble::OtherBuild { rank: 0, .. }));
+    assert!(matches!(trouble, ProtocolError::OtherBuild { rank: 0, .. }));
     assert!(trouble.to_string().contains("the same executable"));
 }
 
@@ -171,7 +171,7 @@ fn what_no_rank_can_say_is_trouble() {
         let trouble = rank
             .receive(1, from, message, &mut busy, &mut out)
             .unwrap_err();
-        let expected = Trouble::Unexpected {
+        let expected = ProtocolError::Unexpected {
             rank: from,
             message: said,
         };
@@ -222,7 +222,7 @@ fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
         )
         .unwrap();
     }
-    assert_eq!(rank.remembered(), 2);
+    assert_eq!(rank.waiters(), 2);
     out.clear();
     rank.step(2, &mut pile(0..91), &mut out).unwrap();
     let sizes: Vec<_> = out
@@ -233,7 +233,7 @@ fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
         })
         .collect();
     assert_eq!(sizes, [(1, 30, true), (2, 30, true)]);
-    assert_eq!(rank.remembered(), 0);
+    assert_eq!(rank.waiters(), 0);
 }
 
 /// Returns the receivers of the requests in `out`.
@@ -280,11 +280,11 @@ fn a_remembered_rank_that_gets_an_answer_is_forgotten() {
     let asks = |lifeline| Message::Steal { lifeline };
     rank.receive(1, 1, asks(true), &mut pile([]), &mut out)
         .unwrap();
-    assert_eq!(rank.remembered(), 1);
+    assert_eq!(rank.waiters(), 1);
     rank.receive(2, 1, asks(false), &mut pile(0..90), &mut out)
         .unwrap();
     assert_eq!(out.last().unwrap().1.name(), "Work");
-    assert_eq!(rank.remembered(), 0);
+    assert_eq!(rank.waiters(), 0);
 }
 
 /// A rank that has said Bye to its parent is silent, however long the others take.
@@ -336,5 +336,5 @@ fn an_unanswered_request_is_trouble() {
         }
         assert!(now <= protocol.patience, "it waits for ever");
     };
-    assert!(matches!(trouble, Trouble::Silent { rank: 1, .. }));
+    assert!(matches!(trouble, ProtocolError::Silent { rank: 1, .. }));
 }

@@ -112,7 +112,7 @@ fn with_half_of_the_counts_or_black_for_ever_it_would_not_end() {
 /// Messages that are lost or repeated on the way are not mistaken for a good end.
 #[test]
 fn a_network_that_loses_or_repeats_work_is_noticed() {
-    let lost = |fault| matches!(fault, Fault::Endless | Fault::Trouble(_));
+    let lost = |fault| matches!(fault, Fault::Endless | Fault::Protocol(_));
     assert!(found(Mutant::LosesWork, lost).is_some());
     assert!(found(Mutant::RepeatsWork, |fault| fault != Fault::Endless).is_some());
 }

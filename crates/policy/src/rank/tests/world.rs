@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::*;
 
 /// Tasks of a rank. A task is a number: the number of tasks in its subtree, itself included.
-pub(super) struct Pile {
+pub(super) struct Tasks {
     pub(super) waiting: VecDeque<u32>,
     pub(super) running: Option<u32>,
     pub(super) done: u32,
@@ -16,7 +16,7 @@ pub(super) struct Pile {
     pub(super) eager: bool,
 }
 
-impl Store for Pile {
+impl Store for Tasks {
     type Work = Vec<u32>;
 
     fn surplus(&self) -> usize {
@@ -46,9 +46,9 @@ impl Store for Pile {
     }
 }
 
-impl Pile {
-    fn new() -> Pile {
-        Pile {
+impl Tasks {
+    fn new() -> Tasks {
+        Tasks {
             waiting: VecDeque::new(),
             running: None,
             done: 0,
@@ -115,7 +115,7 @@ pub(super) enum Fault {
     /// A rank left before every message to it had arrived.
     Undelivered,
     /// A rank saw trouble.
-    Trouble(Trouble),
+    Protocol(ProtocolError),
 }
 
 type Network = Vec<VecDeque<(u64, Message<Vec<u32>>)>>;
@@ -123,7 +123,7 @@ type Network = Vec<VecDeque<(u64, Message<Vec<u32>>)>>;
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) ranks: Vec<Rank<Blind>>,
-    pub(super) piles: Vec<Pile>,
+    pub(super) piles: Vec<Tasks>,
     /// The messages in transit for each pair of ranks, with the earliest time of arrival.
     network: Network,
     pub(super) left: Vec<bool>,
@@ -138,7 +138,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(count: usize, tasks: u32, protocol: Protocol, seed: u64) -> World {
         let mut random = Random::new(seed, 99);
-        let mut piles: Vec<Pile> = (0..count).map(|_| Pile::new()).collect();
+        let mut piles: Vec<Tasks> = (0..count).map(|_| Tasks::new()).collect();
         piles[random.below(count)]
             .waiting
             .extend((tasks > 0).then_some(tasks));
@@ -215,7 +215,7 @@ impl World {
             self.ranks[me].safra.black = black;
         }
         self.send(me, out);
-        self.left[me] = next.map_err(Fault::Trouble)? == Next::Done;
+        self.left[me] = next.map_err(Fault::Protocol)? == Next::Done;
         self.look()
     }
 
@@ -247,7 +247,7 @@ impl World {
             _ => {}
         }
         self.send(me, out);
-        received.map_err(Fault::Trouble)
+        received.map_err(Fault::Protocol)
     }
 
     fn send(&mut self, me: usize, out: Vec<(usize, Message<Vec<u32>>)>) {
@@ -275,7 +275,7 @@ impl World {
             return Ok(());
         }
         let mut lines = self.network.iter().flatten();
-        let busy = self.piles.iter().any(Pile::is_busy)
+        let busy = self.piles.iter().any(Tasks::is_busy)
             || lines.any(|(_, message)| message.name() == "Work");
         if busy { Err(Fault::Early) } else { Ok(()) }
     }

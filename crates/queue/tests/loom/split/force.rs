@@ -184,7 +184,7 @@ pub(super) fn taken_back_or_forced() {
         let thief = deque.clone();
         // SAFETY: this thread is the owner.
         let (place, _) = unsafe { deque.push(1_usize) };
-        let robber = thread::spawn(move || {
+        let thief_thread = thread::spawn(move || {
             let forced = thief.force();
             let stolen = thief.steal().is_success();
             assert!(!stolen || forced == Forced::Public);
@@ -192,6 +192,6 @@ pub(super) fn taken_back_or_forced() {
         });
         // SAFETY: as above; the item was not popped.
         let back = unsafe { deque.take_back(place) } == TakenBack::Yes;
-        assert!(back != robber.join().unwrap());
+        assert!(back != thief_thread.join().unwrap());
     });
 }

@@ -36,13 +36,13 @@ fn behind_a_claim(
         }
         deque.expose(public);
         let thief = deque.thief();
-        let robber = thread::spawn(move || act(&thief));
+        let thief_thread = thread::spawn(move || act(&thief));
         let owning = thread::spawn(move || {
             let mut seen = Vec::new();
             owner(&mut deque, &mut seen);
             (deque, seen)
         });
-        let mut seen = robber.join().unwrap();
+        let mut seen = thief_thread.join().unwrap();
         let (mut deque, kept) = owning.join().unwrap();
         seen.extend(kept);
         while !deque.is_empty() {

@@ -22,12 +22,12 @@ fn take(thief: &Stealer<Payload>) -> Vec<usize> {
 }
 
 fn take_two(thief: &Stealer<Payload>) -> Vec<usize> {
-    let mut loot = Vec::new();
+    let mut stolen = Vec::new();
     let _ = thief.steal_some(
         |public| public.min(2),
-        |item: Payload| loot.push(item.open()),
+        |item: Payload| stolen.push(item.open()),
     );
-    loot
+    stolen
 }
 
 fn force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
@@ -41,9 +41,9 @@ fn force_and_take_two(thief: &Stealer<Payload>) -> Vec<usize> {
 }
 
 fn take_force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
-    let mut loot = take(thief);
-    loot.extend(force_and_take(thief));
-    loot
+    let mut stolen = take(thief);
+    stolen.extend(force_and_take(thief));
+    stolen
 }
 
 fn ask_and_take(thief: &Stealer<Payload>) -> Vec<usize> {

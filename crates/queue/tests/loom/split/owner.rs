@@ -90,14 +90,14 @@ pub(super) fn hole_against_a_thief_of_two() {
         push(&mut deque, 2);
         deque.expose(2);
         let thief = deque.thief();
-        let robber = thread::spawn(move || take_two(&thief));
+        let thief_thread = thread::spawn(move || take_two(&thief));
         let mut seen: Vec<_> = deque
             .take_back(token)
             .map(Payload::open)
             .into_iter()
             .collect();
         pop(&mut deque, &mut seen);
-        seen.extend(robber.join().unwrap());
+        seen.extend(thief_thread.join().unwrap());
         seen.extend(std::iter::from_fn(|| deque.pop()).map(Payload::open));
         assert_each_once(seen, 3);
     });
@@ -111,7 +111,7 @@ pub(super) fn sleeper_against_push() {
         let deque = Arc::new(Embedded::new());
         let sleeper = deque.clone();
         let asleep = thread::spawn(move || {
-            sleeper.call();
+            sleeper.request_attention();
             assert!(barrier::heavy());
             sleeper.is_empty()
         });
@@ -140,13 +140,13 @@ pub(super) fn sleeper_against_take_back() {
         }
         let sleeper = deque.clone();
         let asleep = thread::spawn(move || {
-            sleeper.call();
+            sleeper.request_attention();
             assert!(barrier::heavy());
             sleeper.is_empty()
         });
         // SAFETY: as above.
         let taken = unsafe { deque.take_back(token) };
-        let called = deque.is_called();
+        let called = deque.is_attention_requested();
         assert_eq!(taken, TakenBack::FromUnder);
         assert!(!asleep.join().unwrap() || called);
     });
@@ -160,14 +160,14 @@ pub(super) fn request_against_making_room() {
         // SAFETY: this thread is the owner, for all of these.
         unsafe { deque.push(0_usize) };
         let thief = deque.clone();
-        let asking = thread::spawn(move || thief.call());
+        let asking = thread::spawn(move || thief.request_attention());
         // SAFETY: as above.
         let (_, attention) = unsafe { deque.push(1) };
         assert!(attention, "the circle is full");
         // SAFETY: as above.
         let seen = unsafe { deque.attend() }.requested;
         asking.join().unwrap();
-        assert!(seen || deque.is_called());
+        assert!(seen || deque.is_attention_requested());
     });
 }
 
@@ -211,7 +211,7 @@ pub(super) fn taken_from_the_middle() {
                     deque.expose(public);
                     place
                 };
-                let robber = thread::spawn(move || {
+                let thief_thread = thread::spawn(move || {
                     if force {
                         thief.force();
                     }
@@ -225,7 +225,7 @@ pub(super) fn taken_from_the_middle() {
                 }
                 // SAFETY: as above.
                 seen.extend(unsafe { deque.pop() }.map(Payload::open));
-                seen.extend(robber.join().unwrap());
+                seen.extend(thief_thread.join().unwrap());
                 // SAFETY: as above.
                 while let Some(item) = unsafe { deque.pop() } {
                     seen.push(item.open());
@@ -245,9 +245,9 @@ pub(super) fn what_is_left_is_dropped_once() {
         push(&mut deque, 1);
         deque.expose(1);
         let thief = deque.thief();
-        let robber = thread::spawn(move || thief.steal().is_success());
+        let thief_thread = thread::spawn(move || thief.steal().is_success());
         drop(deque);
-        robber.join().unwrap();
+        thief_thread.join().unwrap();
     });
 }
 

@@ -30,6 +30,9 @@ pub enum GraphError {
     /// The text has another format.
     #[error("the format is `{0}`, but this program reads `{FORMAT}`")]
     Format(String),
+    /// No UTS tree has this name ([`Dag::Uts`](crate::dag::Dag::Uts)).
+    #[error("no UTS tree is called `{0}`: possible are T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL")]
+    Tree(String),
     /// There is no node.
     #[error("there is no node: list at least one")]
     NoNodes,

@@ -178,7 +178,7 @@ fn other(name: &str, p: &mut Parameters<'_>) -> Result<Dag, SpecError> {
 
 fn uts(name: &str) -> Result<Dag, SpecError> {
     let name = if name.is_empty() { "T3" } else { name };
-    match UtsTree::named(name) {
+    match UtsTree::published(name) {
         Some(_) => Ok(Dag::Uts {
             name: name.to_owned(),
         }),
@@ -279,6 +279,13 @@ mod tests {
         assert!(error("sort:merge=both").contains("merge=both"));
         assert!(error("sort:merge=serial,split=0.5").contains("no parameter `split`"));
         assert!(error("file:").contains("file:graph.json"));
+    }
+
+    #[test]
+    fn an_unknown_tree_is_not_built() {
+        let name = "T9".to_owned();
+        let error = Dag::Uts { name }.build(Sizes).unwrap_err().to_string();
+        assert!(error.contains("`T9`") && error.contains("T1XL"), "{error}");
     }
 
     struct Sizes;

@@ -52,6 +52,12 @@ impl<N: Copy> Sharers<N> {
         false
     }
 
+    /// Returns `true` if a thief can take a pointer even if the owner does nothing.
+    pub(super) fn has_public(&self, p: usize) -> bool {
+        let privacy = self.privacy.get(p);
+        privacy.map_or(self.len(p), |privacy| privacy.public) > 0
+    }
+
     /// Answers a request by exposing a pointer, before the owner's next node. Returns the cost in
     /// ticks.
     pub(super) fn expose<C>(&mut self, core: &mut Core<C>, p: usize) -> u32

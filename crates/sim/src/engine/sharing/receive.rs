@@ -22,7 +22,7 @@ impl<N: Copy> Sharers<N> {
         match self.processors[p].state {
             State::Offered(pointer) if pointer.from <= now => {
                 self.processors[p].state = State::Idle;
-                self.take_up(core, p, pointer, 0)
+                self.accept_entry(core, p, pointer, 0)
             }
             _ => None,
         }
@@ -37,7 +37,7 @@ impl<N: Copy> Sharers<N> {
         while let Some(letter) = self.mail.next(p, now) {
             core.tally.probes += 1;
             cost = cost.saturating_add(core.costs.probe);
-            let gift = self.take_up(core, p, letter, cost);
+            let gift = self.accept_entry(core, p, letter, cost);
             if gift.is_some() {
                 return gift;
             }
@@ -46,7 +46,7 @@ impl<N: Copy> Sharers<N> {
     }
 
     /// Takes the entry that a pointer refers to, if it has no owner yet and has not been replaced.
-    fn take_up<C>(
+    fn accept_entry<C>(
         &mut self,
         core: &mut Core<C>,
         p: usize,

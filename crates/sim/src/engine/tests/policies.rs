@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use locksley_policy::{Balancer, Donor, Opportunity, Outcome, Seeker, Target, Theta, View, other};
+use locksley_policy::{Actor, Balancer, Donor, Opportunity, Outcome, Target, Theta, View, other};
 
 use super::*;
 
@@ -11,14 +11,9 @@ use super::*;
 struct Back(Arc<AtomicU64>);
 
 impl Balancer for Back {
-    fn choose(
-        &mut self,
-        seeker: Seeker,
-        view: &dyn View,
-        random: &mut dyn Source,
-    ) -> Option<usize> {
-        let back = seeker.memory.last_thief();
-        back.or_else(|| other(seeker.me, view.count(), random))
+    fn choose(&mut self, actor: Actor, view: &dyn View, random: &mut dyn Source) -> Option<usize> {
+        let back = actor.memory.last_thief();
+        back.or_else(|| other(actor.me, view.count(), random))
     }
 
     fn tried(&mut self, _: usize, outcome: Outcome) {
@@ -52,8 +47,8 @@ fn a_balancer_of_ones_own_does_what_the_same_does_built_in() {
 struct Useless(usize);
 
 impl Balancer for Useless {
-    fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
-        [None, Some(seeker.me), Some(view.count())][self.0 % 3]
+    fn choose(&mut self, actor: Actor, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        [None, Some(actor.me), Some(view.count())][self.0 % 3]
     }
 }
 
@@ -75,7 +70,7 @@ fn a_balancer_where_none_is_asked_is_an_error() {
         let error = setup.check().unwrap_err().to_string();
         assert!(error.starts_with(strategy), "{error}");
         assert!(
-            error.contains("lock-free, flexible, semi-private or sharing"),
+            error.contains("lock-free, flexible, semi-private, sharing or private-sharing"),
             "{error}"
         );
     }
@@ -129,8 +124,28 @@ fn a_donor_decides_when_and_to_whom() {
         assert!(told > 0 && report.tally.donated > 0, "{strategy} {eager}");
     }
     let setup = Setup::new(8, Strategy::LockFree).donor(|_| Target::Random);
-    assert!(setup.check().is_err());
+    let error = setup.check().unwrap_err().to_string();
+    assert!(
+        error.ends_with("simulate sharing, private-sharing or sending"),
+        "{error}"
+    );
     assert_eq!(setup, setup.clone());
+}
+
+/// Tests that an owner of a semi-private deque pays a fence for each offer, whoever decides it.
+#[test]
+fn every_offer_from_a_semi_private_deque_costs_a_fence() {
+    let setup = Setup::new(8, "private-sharing".parse().unwrap());
+    let donors = setup.clone().donor(|_| Next(Arc::default(), true));
+    for setup in [setup, donors] {
+        let tally = run("fib:n=16", &setup, Pacing::Lazy).tally;
+        // An owner may take back what it has exposed, also at the cost of a fence.
+        let least = tally.attempts() + tally.exposed + tally.offered;
+        assert!(
+            (least..=least + tally.exposed).contains(&tally.fences),
+            "{tally:?}"
+        );
+    }
 }
 
 /// Tests that a node that has affinity to the processor that enables it stays there, as in the
@@ -157,14 +172,14 @@ fn auto(dag: &str, processors: usize) -> Tally {
 fn auto_shares_where_one_generates_less_than_all_can_do() {
     // Two of 32 are busy.
     let tally = auto("generator:tasks=3000,grain=20,gap=10", 32);
-    assert!(tally.shifts > 0, "{tally:?}");
+    assert!(tally.mode_changes > 0, "{tally:?}");
     assert!(tally.offered > 0 && tally.donated > 0, "{tally:?}");
 }
 
 #[test]
 fn auto_steals_half_where_one_has_all_there_is() {
     let tally = auto("generator:tasks=5000,grain=10,gap=1", 4);
-    assert!(tally.shifts > 0, "{tally:?}");
+    assert!(tally.mode_changes > 0, "{tally:?}");
     assert!(tally.items_stolen > 2 * tally.stolen, "{tally:?}");
     assert_eq!(tally.donated, 0, "{tally:?}");
 }
@@ -173,7 +188,7 @@ fn auto_steals_half_where_one_has_all_there_is() {
 fn auto_steals_one_by_one_where_that_will_do() {
     for processors in [2, 8, 32] {
         let tally = auto("fib:n=22", processors);
-        assert_eq!(tally.shifts, 0, "{tally:?}");
+        assert_eq!(tally.mode_changes, 0, "{tally:?}");
         assert_eq!(tally.items_stolen, tally.stolen);
         assert_eq!(tally.offered, 0);
     }

@@ -17,13 +17,13 @@ fn a_short_lease_is_renewed_often_while_it_is_held_and_not_for_ever() {
         lease: Duration::from_millis(lease),
         suspect: false,
     };
-    let mut desk = Desk::default();
-    assert_eq!(desk.shortest(), None);
-    desk.held.insert(1, held(5000));
-    desk.held.insert(2, held(30));
-    assert_eq!(desk.shortest(), Some(Duration::from_millis(30)));
-    desk.held.remove(&2);
-    assert_eq!(desk.shortest(), Some(Duration::from_secs(5)));
+    let mut table = LeaseTable::default();
+    assert_eq!(table.shortest(), None);
+    table.held.insert(1, held(5000));
+    table.held.insert(2, held(30));
+    assert_eq!(table.shortest(), Some(Duration::from_millis(30)));
+    table.held.remove(&2);
+    assert_eq!(table.shortest(), Some(Duration::from_secs(5)));
 }
 
 #[test]
@@ -51,10 +51,8 @@ fn values_that_panic_are_set_aside_and_cost_no_thread() {
 #[test]
 fn a_server_that_refuses_for_a_while_costs_no_task() {
     let pool: Arc<dyn LeasePool> = Arc::new(Flaky {
-        pool: Memory::default(),
-        one_in: u64::MAX,
-        random: Mutex::new(1),
         refusals: AtomicU64::new(2),
+        ..Flaky::new(u64::MAX, 1)
     });
     let job = job("odd", Duration::from_secs(60));
     submit(&*pool, &job, [Odd::Fine]).expect("it is new");
@@ -73,8 +71,8 @@ fn a_listener_that_panics_keeps_no_lease() {
     let job = job("odd", Duration::from_secs(60));
     submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
     let deaf = |_| panic!("the output is closed");
-    let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
-    assert_eq!((tally.failed, tally.given_up), (3, 0));
+    let counts = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no error");
+    assert_eq!((counts.failed, counts.given_up), (3, 0));
     assert_eq!(status(&pool).state, State::Done);
 }
 
@@ -96,7 +94,11 @@ fn an_unknown_program_is_set_aside() {
 }
 
 /// Starts a worker with a task that does not end.
-fn endless(pool: &Arc<dyn LeasePool>, stop: &Stop, grace: Duration) -> thread::JoinHandle<Tally> {
+fn endless(
+    pool: &Arc<dyn LeasePool>,
+    stop: &Stop,
+    grace: Duration,
+) -> thread::JoinHandle<WorkerCounts> {
     submit(
         &**pool,
         &job("odd", Duration::from_millis(50)),
@@ -107,7 +109,7 @@ fn endless(pool: &Arc<dyn LeasePool>, stop: &Stop, grace: Duration) -> thread::J
     let mut setup = setup("w", 1);
     (setup.linger, setup.grace) = (None, grace);
     let worker = pool.clone();
-    let thread = thread::spawn(move || serve(worker, setup, &stop, |_| {}).expect("no trouble"));
+    let thread = thread::spawn(move || serve(worker, setup, &stop, |_| {}).expect("no error"));
     while status(&pool).in_flight == 0 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -124,7 +126,7 @@ fn what_failed_and_what_ended_does_not_wait_for_what_runs() {
     let mut setup = setup("w", 3);
     (setup.linger, setup.grace) = (None, Duration::from_millis(100));
     let (worker, told) = (pool.clone(), stop.clone());
-    let thread = thread::spawn(move || serve(worker, setup, &told, |_| {}).expect("no trouble"));
+    let thread = thread::spawn(move || serve(worker, setup, &told, |_| {}).expect("no error"));
     let start = Instant::now();
     let found = loop {
         let status = status(&pool);
@@ -152,8 +154,8 @@ fn a_cancelled_job_frees_its_workers() {
         thread::sleep(Duration::from_millis(1));
     }
     stop.stop();
-    let tally = thread.join().expect("no panic");
-    assert_eq!((tally.lost, tally.completed), (1, 0));
+    let counts = thread.join().expect("no panic");
+    assert_eq!((counts.lost, counts.completed), (1, 0));
 }
 
 #[test]
@@ -187,7 +189,7 @@ fn a_job_of_another_build_is_left_alone_and_said_so() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ear = heard.clone();
     let hear = move |notice: Notice| ear.lock().expect("no panic").push(notice.to_string());
-    serve(pool.clone(), setup("w", 1), &Stop::default(), hear).expect("no trouble");
+    serve(pool.clone(), setup("w", 1), &Stop::default(), hear).expect("no error");
     let heard = heard.lock().expect("no panic");
     assert!(
         heard.len() == 1 && heard[0].contains("the job job is of build 0000000000000008"),
@@ -210,5 +212,5 @@ fn a_submitter_that_waits_is_not_given_the_result_of_the_next_one_of_its_name() 
             submit(&pool, &job, none).expect("it is new");
         }
     });
-    assert_eq!(followed.err(), Some(Trouble::Vanished(job.id.clone())));
+    assert_eq!(followed.err(), Some(LeaseError::Vanished(job.id.clone())));
 }

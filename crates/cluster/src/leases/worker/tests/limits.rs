@@ -130,7 +130,7 @@ fn children_are_handed_over_while_others_run() {
             scope.spawn(move || {
                 let mut setup = setup(&format!("w{number}"), 2);
                 setup.linger = None;
-                serve(pool, setup, stop, |_| {}).expect("no trouble")
+                serve(pool, setup, stop, |_| {}).expect("no error")
             });
         }
         let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");

@@ -139,11 +139,11 @@ fn result(memory: &Memory) -> (u64, Status) {
 }
 
 /// Runs one worker until it has been idle for a while.
-fn work_alone(memory: &Arc<Memory>) -> Result<Tally, Trouble> {
+fn work_alone(memory: &Arc<Memory>) -> Result<WorkerCounts, LeaseError> {
     work_until(memory, Duration::from_millis(300))
 }
 
-fn work_until(memory: &Arc<Memory>, linger: Duration) -> Result<Tally, Trouble> {
+fn work_until(memory: &Arc<Memory>, linger: Duration) -> Result<WorkerCounts, LeaseError> {
     let pool: Arc<dyn LeasePool> = memory.clone();
     let mut setup = setup("w", 1);
     (setup.grace, setup.linger) = (Duration::from_millis(100), Some(linger));
@@ -175,13 +175,13 @@ fn a_task_that_runs_out_of_time_is_tried_again_and_set_aside_alone() {
 fn a_worker_whose_threads_are_stuck_ends_and_others_have_the_rest() {
     let memory = start([Slow::Stuck, Slow::Fine]);
     let ended = work_until(&memory, Duration::from_secs(60));
-    assert_eq!(ended, Err(Trouble::Stuck(1)));
+    assert_eq!(ended, Err(LeaseError::Stuck(1)));
     let id = job("", Duration::ZERO).id;
     let status = memory.status(&id).expect("it is there");
     let status = status.expect("it was submitted");
     assert_eq!((status.in_flight, status.outstanding > 0), (0, true));
     LET_GO.store(true, Ordering::Relaxed);
-    work_alone(&memory).expect("no trouble");
+    work_alone(&memory).expect("no error");
     assert_eq!(result(&memory).0, 2, "what was stuck is done elsewhere");
 }
 
@@ -189,16 +189,16 @@ fn a_worker_whose_threads_are_stuck_ends_and_others_have_the_rest() {
 fn a_task_pauses_between_its_tries_and_the_pauses_get_longer() {
     let memory = start([Shaky]);
     for pause in [HOUR, 2 * HOUR, 2 * HOUR] {
-        work_alone(&memory).expect("no trouble");
+        work_alone(&memory).expect("no error");
         let status = memory.status(&job("", Duration::ZERO).id);
         let status = status.expect("it is there").expect("it was submitted");
         assert_eq!((status.delayed, status.outstanding), (1, 1), "{status:?}");
         // A pause is at least half of its nominal length, and at most all of it.
-        memory.pass(pause / 2 - Duration::from_secs(60));
-        assert_eq!(work_alone(&memory), Ok(Tally::default()));
-        memory.pass(pause / 2 + Duration::from_secs(60));
+        memory.advance(pause / 2 - Duration::from_secs(60));
+        assert_eq!(work_alone(&memory), Ok(WorkerCounts::default()));
+        memory.advance(pause / 2 + Duration::from_secs(60));
     }
-    work_alone(&memory).expect("no trouble");
+    work_alone(&memory).expect("no error");
     let (ran, status) = result(&memory);
     assert_eq!((ran, status.aside), (1, 0));
     assert_eq!(SHAKEN.load(Ordering::Relaxed), 4);
@@ -210,7 +210,7 @@ fn urgent_kinds_run_before_others_of_all_jobs() {
     let mut second = job("policies", Duration::from_secs(60));
     second.id = "second".parse().expect("it is plain");
     submit(&*memory, &second, [Rush]).expect("it is new");
-    work_alone(&memory).expect("no trouble");
+    work_alone(&memory).expect("no error");
     let order = ORDER.lock().expect("no panic").clone();
     assert_eq!((order.len(), order[0]), (11, 99), "{order:?}");
 }
@@ -219,10 +219,10 @@ fn urgent_kinds_run_before_others_of_all_jobs() {
 fn a_task_for_later_is_kept_by_the_server() {
     let memory = start([Plans { later: 2 }]);
     for _ in 0..2 {
-        let tally = work_alone(&memory).expect("no trouble");
-        assert_eq!((tally.tasks, tally.children), (1, 1));
-        memory.pass(HOUR);
+        let counts = work_alone(&memory).expect("no error");
+        assert_eq!((counts.tasks, counts.children), (1, 1));
+        memory.advance(HOUR);
     }
-    work_alone(&memory).expect("no trouble");
+    work_alone(&memory).expect("no error");
     assert_eq!(result(&memory).0, 3);
 }

@@ -10,7 +10,7 @@ use crate::scheduler::idle::sleep::leave_call;
 #[test]
 fn a_barrier_is_shared() {
     loom::model(|| {
-        let barrier = Arc::new(SharedBarrier::new());
+        let barrier = Arc::new(SharedBarrier::default());
         let deque = Arc::new(Embedded::new());
         let passer = {
             let barrier = barrier.clone();

@@ -59,7 +59,7 @@ fn asleep() -> Asleep {
 
 /// A worker that was woken to search sees the job that it was woken for.
 #[test]
-fn who_is_woken_sees_why() {
+fn a_woken_worker_sees_the_job() {
     loom::model(|| {
         let (state, sleepers, deque) = asleep();
         let woken = {
@@ -186,7 +186,7 @@ fn a_call_that_is_left_to_a_napper_comes_back() {
             if called && take_call(&deque).requested {
                 sleepers.note_left();
                 if !sleepers.has_napper() {
-                    deque.call();
+                    deque.request_attention();
                 }
             }
             deque.pop();
@@ -223,7 +223,7 @@ fn a_draft_that_comes_too_late_is_ended() {
         let drafted = sleepers.draft([((), &*state)].into_iter()).is_some();
         sleeper.join().unwrap();
         assert!(!sleepers.has_napper(), "a worker naps that is awake");
-        assert_eq!(deque.is_called(), drafted, "its call is gone");
+        assert_eq!(deque.is_attention_requested(), drafted, "its call is gone");
     });
 }
 
@@ -234,7 +234,7 @@ fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
         let deque = Arc::new(Embedded::<usize>::new());
         let sleepers = Arc::new(AtomicCounts::new(0));
         if stands {
-            deque.call();
+            deque.request_attention();
         }
         let handles: Vec<_> = (0..sleeping)
             .map(|_| {
@@ -251,7 +251,7 @@ fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
         for handle in handles {
             handle.join().unwrap();
         }
-        if answered && !deque.is_called() {
+        if answered && !deque.is_attention_requested() {
             assert_eq!(
                 seen, sleeping,
                 "the call is gone, and a caller was not seen"
@@ -276,7 +276,7 @@ fn wants_are_not_missed(before: fn(&AtomicCounts), want: fn(&AtomicCounts)) {
         let deque = Arc::new(Embedded::<usize>::new());
         let counts = Arc::new(AtomicCounts::new(1));
         before(&counts);
-        deque.call();
+        deque.request_attention();
         let other = {
             let (deque, counts) = (deque.clone(), counts.clone());
             thread::spawn(move || {
@@ -289,7 +289,7 @@ fn wants_are_not_missed(before: fn(&AtomicCounts), want: fn(&AtomicCounts)) {
         let seen = counts.get().wants_spare();
         other.join().unwrap();
         assert!(
-            seen || !answered || deque.is_called(),
+            seen || !answered || deque.is_attention_requested(),
             "the call is gone, and the want was not seen"
         );
     });
@@ -304,7 +304,7 @@ fn a_blocked_worker_is_not_missed() {
 fn a_spare_put_aside_is_not_missed() {
     let before = |counts: &AtomicCounts| {
         assert!(counts.begin_block());
-        assert!(counts.try_change(Counts::call_spare));
+        assert!(counts.try_change(Counts::activate_spare));
     };
     wants_are_not_missed(before, AtomicCounts::lower_spare);
 }

@@ -8,7 +8,7 @@ fn the_newest_are_kept_and_no_more_than_there_is_room_for() {
             let run = ring.read(0);
             assert_eq!(run.next(), number);
             assert_eq!(run.entries.len() as u64, number.min(capacity as u64));
-            let expected: Vec<Words> = (run.first..number).map(|n| [n, !n]).collect();
+            let expected: Vec<EntryWords> = (run.first..number).map(|n| [n, !n]).collect();
             assert_eq!(run.entries, expected);
             ring.push(number, [number, !number]);
         }

@@ -19,8 +19,8 @@ fn workers_block_while_there_can_be_spares() {
     let one = Counts::new(1).begin_block().expect("a spare for one");
     assert!(one.wants_spare() && !one.lacks_spares());
     assert_eq!(one.begin_block(), None, "and for no other");
-    let up = one.call_spare().expect("it is wanted");
-    assert_eq!(up.call_spare(), None);
+    let up = one.activate_spare().expect("it is wanted");
+    assert_eq!(up.activate_spare(), None);
     assert!(up.end_block().has_spare_left_over());
     let refused = one.limit_spares(0).expect("fewer");
     assert!(refused.lacks_spares() && !refused.wants_spare());

@@ -133,7 +133,7 @@ enum Step {
     /// Wakes a worker.
     Wake(Then),
     /// Has counted a spare as up, and calls it.
-    Rouse(Then),
+    WakeSpare(Then),
     BeginSleep,
     LookAsleep,
     /// Parked for a while.
@@ -143,7 +143,7 @@ enum Step {
     /// Has got up, and was drafted meanwhile.
     EndDraft,
     Parked,
-    LieDown,
+    PutAside,
     LookAgain,
     Aside,
     BeginBlock,

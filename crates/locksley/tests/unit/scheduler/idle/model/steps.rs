@@ -59,14 +59,14 @@ impl Program {
                     let wants_work = state.pools[pool].counts.wants_work();
                     state.pools[pool].threads[index].called |= then == Then::Next && wants_work;
                     if calls_spare {
-                        Step::Rouse(then)
+                        Step::WakeSpare(then)
                     } else {
                         self.then(state, pool, index, then)
                     }
                 }
             }
-            Step::Rouse(then) => {
-                self.rouse(&mut state.pools[pool], choice);
+            Step::WakeSpare(then) => {
+                self.wake_spare(&mut state.pools[pool], choice);
                 self.then(state, pool, index, then)
             }
             Step::WakeAll {
@@ -124,7 +124,7 @@ impl Program {
                 }
                 Step::Go
             }
-            Step::LieDown => {
+            Step::PutAside => {
                 let pool = &mut state.pools[pool];
                 pool.threads[index].sleep = Sleep::Spare;
                 pool.counts = pool.counts.lower_spare();
@@ -133,7 +133,7 @@ impl Program {
             Step::LookAgain => {
                 let pool = &mut state.pools[pool];
                 pool.leave_calls();
-                let called = match pool.counts.call_spare() {
+                let called = match pool.counts.activate_spare() {
                     Some(counts) if self.rules.spares_look_again && !pool.queue.is_empty() => {
                         pool.counts = counts;
                         true
@@ -141,7 +141,7 @@ impl Program {
                     _ => false,
                 };
                 if called {
-                    Step::Rouse(Then::Aside)
+                    Step::WakeSpare(Then::Aside)
                 } else if pool.is_closed() && pool.threads[index].sleep == Sleep::Spare {
                     pool.raise(index);
                     Step::Go
@@ -255,7 +255,7 @@ impl Program {
             pool.threads[index].stack.pop();
             let alone = pool.threads[index].stack.is_empty();
             return if alone && index >= size && pool.counts.has_spare_left_over() {
-                Step::LieDown
+                Step::PutAside
             } else {
                 Step::Go
             };
@@ -282,7 +282,7 @@ impl Program {
                 state.tasks[child] = Task::Queued;
                 state.pools[other].queue.push(child);
                 if self.wake(&mut state.pools[other], choice) {
-                    self.rouse(&mut state.pools[other], choice);
+                    self.wake_spare(&mut state.pools[other], choice);
                 }
                 self.then(state, pool, index, Then::Next)
             }
@@ -350,7 +350,7 @@ impl Program {
         match state.pools[pool].pop(choice) {
             Some(task) => self.start(state, pool, index, task),
             None if state.pools[pool].is_closed() => self.leave(pool),
-            None if index >= self.pools[pool].0 => Step::LieDown,
+            None if index >= self.pools[pool].0 => Step::PutAside,
             None => Step::BeginSleep,
         }
     }
@@ -385,7 +385,7 @@ impl Program {
             pool.counts = pool.counts.end_sleep();
             return false;
         }
-        match pool.counts.call_spare() {
+        match pool.counts.activate_spare() {
             Some(counts) => {
                 pool.counts = counts;
                 true
@@ -395,7 +395,7 @@ impl Program {
     }
 
     /// Calls up a spare that was put aside, or starts one, unless the system refuses.
-    fn rouse(&self, pool: &mut Pool, choice: usize) {
+    fn wake_spare(&self, pool: &mut Pool, choice: usize) {
         let size = pool.size;
         let mut aside = pool.threads.iter_mut();
         if let Some(spare) = aside.find(|thread| thread.sleep == Sleep::Spare) {
@@ -436,7 +436,7 @@ impl Program {
             Outside::Wake if self.wake(&mut state.pools[pool], choice) => Outside::StartSpare,
             Outside::Wake => done,
             Outside::StartSpare => {
-                self.rouse(&mut state.pools[pool], choice);
+                self.wake_spare(&mut state.pools[pool], choice);
                 done
             }
             Outside::Close => {

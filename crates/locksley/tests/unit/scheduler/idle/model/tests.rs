@@ -191,7 +191,7 @@ fn blocked_tasks_end_with_spares() {
     explore(one_pool(1, 2, tasks)).expect("no standstill");
 }
 
-/// More blocked tasks than spares: the program stands still if a waiter blocks all the same.
+/// More blocked tasks than spares: the program hangs if a waiter blocks all the same.
 #[test]
 fn a_waiter_without_a_spare_takes_any_work() {
     let tasks = vec![

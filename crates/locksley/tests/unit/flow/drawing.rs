@@ -2,10 +2,10 @@ use super::*;
 use crate::Pool;
 
 /// Tasks that wait for each other in many ways, in a pool of two.
-fn picture() -> Unfolded {
+fn drawing() -> Drawing {
     let pool = Pool::builder().workers(2).build().expect("a pool");
-    let ((), picture) = pool.install(|| {
-        super::super::drawn(|f| {
+    let ((), drawing) = pool.install(|| {
+        super::super::draw(|f| {
             let objects: Vec<_> = (0..4).map(|_| f.value(0_u64)).collect();
             for step in 0..40_usize {
                 let (from, to) = (objects[step % 3], objects[(7 * step + 1) % 4]);
@@ -21,40 +21,40 @@ fn picture() -> Unfolded {
             }
         })
     });
-    picture
+    drawing
 }
 
 #[test]
 fn the_timeline_has_a_slice_for_each_task_and_an_arrow_for_each_edge() {
-    let picture = picture();
-    let trace = picture.trace();
+    let drawing = drawing();
+    let trace = drawing.trace();
     let count = |fits: fn(&TraceEvent) -> bool| trace.events.iter().filter(|e| fits(e)).count();
     let slices = count(|event| matches!(event, TraceEvent::Slice { .. }));
     let ends = count(|event| matches!(event, TraceEvent::Arrived { .. }));
-    assert_eq!(slices, picture.tasks());
-    assert_eq!(ends, picture.edges().len());
+    assert_eq!(slices, drawing.tasks());
+    assert_eq!(ends, drawing.edges().len());
     assert!(ends > 20);
 }
 
 #[test]
 fn no_task_begins_before_what_it_waits_for_is_over() {
-    let picture = picture();
-    for (before, after) in picture.edges() {
-        let [before, after] = [before, after].map(|number| picture.nodes[number].ran);
+    let drawing = drawing();
+    for (before, after) in drawing.edges() {
+        let [before, after] = [before, after].map(|number| drawing.nodes[number].ran);
         assert!(before.expect("it ran").to <= after.expect("it ran").from);
     }
 }
 
 #[test]
 fn what_was_stopped_is_not_in_the_timeline() {
-    let sketch = std::panic::catch_unwind(|| {
-        super::super::drawn(|f| {
+    let drawn = std::panic::catch_unwind(|| {
+        super::super::draw(|f| {
             let n = f.value(0);
             f.cancel();
             f.fork(n.update(), |n| *n += 1);
             f.fork(n.update(), |n| *n += 1);
         })
     });
-    let ((), picture) = sketch.expect("nothing panics");
-    assert_eq!((picture.tasks(), picture.runs().count()), (2, 0));
+    let ((), drawing) = drawn.expect("nothing panics");
+    assert_eq!((drawing.tasks(), drawing.runs().count()), (2, 0));
 }

@@ -12,13 +12,13 @@ type Make<T> = Arc<dyn Fn(usize) -> Box<T> + Send + Sync>;
 /// probability with which the balancer is asked.
 ///
 /// ```
-/// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
+/// use locksley_policy::{Balancer, Actor, Source, Theta, View};
 /// use locksley_sim::{Setup, Strategy};
 ///
 /// struct First;
 ///
 /// impl Balancer for First {
-///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///     fn choose(&mut self, _: Actor, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
 ///         Some(0)
 ///     }
 /// }
@@ -27,17 +27,17 @@ type Make<T> = Arc<dyn Fn(usize) -> Box<T> + Send + Sync>;
 /// assert_eq!(setup.balancer.map(|own| own.theta()), Some(Theta::HALF));
 /// ```
 #[derive(Clone)]
-pub struct OwnBalancer {
+pub struct UserBalancer {
     theta: Theta,
     make: Make<dyn Balancer + Send>,
 }
 
-impl OwnBalancer {
+impl UserBalancer {
     pub(crate) fn new<B>(theta: Theta, make: impl Fn(usize) -> B + Send + Sync + 'static) -> Self
     where
         B: Balancer + Send + 'static,
     {
-        OwnBalancer {
+        UserBalancer {
             theta,
             make: Arc::new(move |p| Box::new(make(p))),
         }
@@ -58,16 +58,16 @@ impl OwnBalancer {
     }
 }
 
-impl fmt::Debug for OwnBalancer {
+impl fmt::Debug for UserBalancer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("OwnBalancer");
+        let mut shown = f.debug_struct("UserBalancer");
         shown.field("theta", &self.theta).finish_non_exhaustive()
     }
 }
 
 /// Two balancers are equal if one is a clone of the other.
-impl PartialEq for OwnBalancer {
-    fn eq(&self, other: &OwnBalancer) -> bool {
+impl PartialEq for UserBalancer {
+    fn eq(&self, other: &UserBalancer) -> bool {
         self.theta == other.theta && Arc::ptr_eq(&self.make, &other.make)
     }
 }
@@ -83,16 +83,16 @@ impl PartialEq for OwnBalancer {
 /// assert!(setup.check().unwrap_err().to_string().contains("does not ask a donor"));
 /// ```
 #[derive(Clone)]
-pub struct OwnDonor {
+pub struct UserDonor {
     make: Make<dyn Donor + Send>,
 }
 
-impl OwnDonor {
-    pub(crate) fn new<D>(make: impl Fn(usize) -> D + Send + Sync + 'static) -> OwnDonor
+impl UserDonor {
+    pub(crate) fn new<D>(make: impl Fn(usize) -> D + Send + Sync + 'static) -> UserDonor
     where
         D: Donor + Send + 'static,
     {
-        OwnDonor {
+        UserDonor {
             make: Arc::new(move |p| Box::new(make(p))),
         }
     }
@@ -103,15 +103,15 @@ impl OwnDonor {
     }
 }
 
-impl fmt::Debug for OwnDonor {
+impl fmt::Debug for UserDonor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnDonor").finish_non_exhaustive()
+        f.debug_struct("UserDonor").finish_non_exhaustive()
     }
 }
 
 /// Two donors are equal if one is a clone of the other.
-impl PartialEq for OwnDonor {
-    fn eq(&self, other: &OwnDonor) -> bool {
+impl PartialEq for UserDonor {
+    fn eq(&self, other: &UserDonor) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures of a flow: the graph of the tasks that it has forked, and their timeline.
+//! Drawings of a flow: the graph of the tasks that it has forked, and their timeline.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -7,15 +7,15 @@ use std::hash::Hash;
 use locksley_trace::{Trace, TraceEvent};
 
 use super::frame::Root;
-use super::queue::{Core, Entry, Mode};
+use super::queue::{AccessMode, Core, Entry};
 use super::{Flow, flow_here};
 use crate::machine::clock::Instant;
 use crate::sync::{Mutex, lock};
 use crate::task::cancel::CancelToken;
 
-/// [`flow`](super::flow) that also returns a picture of its tasks: as a graph, and as a
-/// [timeline](Unfolded::trace). The [guide](crate::guide::dataflow) has an example.
-pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
+/// [`flow`](super::flow) that also returns a drawing of its tasks: as a graph, and as a
+/// [timeline](Drawing::trace). The [guide](crate::guide::dataflow) has an example.
+pub fn draw<'env, F, R>(body: F) -> (R, Drawing)
 where
     F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
     R: Send,
@@ -23,22 +23,22 @@ where
     crate::pool::on_worker(|worker| {
         let root = Root {
             token: CancelToken::new(),
-            sketch: Some(Sketch::new()),
+            drawing: Some(DrawingBuilder::new()),
         };
         let result = flow_here(worker, &root, body);
-        let sketch = root.sketch.expect("it was put there");
-        (result, sketch.finish())
+        let drawing = root.drawing.expect("it was put there");
+        (result, drawing.finish())
     })
 }
 
 /// The tasks that were forked while a flow ran, which of them waited for which, and which task
 /// forked which.
 ///
-/// Made by [`drawn`](super::drawn); displays as a graph for Graphviz (`dot -Tsvg`). A task that has
+/// Made by [`drawn`](super::draw); displays as a graph for Graphviz (`dot -Tsvg`). A task that has
 /// forked tasks is a box around them. An arrow leads from a task to one that has to come after it
 /// because of an object.
 #[derive(Clone, Debug)]
-pub struct Unfolded {
+pub struct Drawing {
     nodes: Vec<Node>,
     /// When the flow began, in microseconds since 1970.
     origin: Option<u64>,
@@ -52,7 +52,7 @@ struct Ran {
     to: f64,
 }
 
-/// Id of the process in a flow's [`trace`](Unfolded::trace).
+/// Id of the process in a flow's [`trace`](Drawing::trace).
 const PROCESS: u32 = 1;
 
 /// Name and category of the arrows in a flow's trace.
@@ -80,7 +80,7 @@ impl Node {
     }
 }
 
-impl Unfolded {
+impl Drawing {
     /// Returns the number of tasks that were forked.
     #[must_use]
     pub fn tasks(&self) -> usize {
@@ -98,17 +98,17 @@ impl Unfolded {
             .collect()
     }
 
-    /// Returns the picture as a timeline: which worker ran which task when, with an arrow between
+    /// Returns the drawing as a timeline: which worker ran which task when, with an arrow between
     /// two tasks of which one had to wait for the other. It can be [merged](Trace::merge) with the
     /// pool's trace ([`Pool::take_trace`](crate::Pool::take_trace)).
     ///
     /// ```
-    /// let ((), picture) = locksley::flow::drawn(|f| {
+    /// let ((), drawing) = locksley::flow::draw(|f| {
     ///     let n = f.value(1);
     ///     f.label("double").fork(n.update(), |n| *n *= 2);
     ///     f.label("show").fork(n.read(), |n| assert_eq!(*n, 2));
     /// });
-    /// let json = picture.trace().to_json();       // for <https://ui.perfetto.dev>
+    /// let json = drawing.trace().to_json();       // for <https://ui.perfetto.dev>
     /// assert!(json.contains("\"double\"") && json.contains("\"dependency\""));
     /// ```
     #[must_use]
@@ -120,10 +120,9 @@ impl Unfolded {
         for worker in workers {
             trace.name_thread(PROCESS, worker, format!("worker {worker}"));
         }
-        for (number, node, ran) in self.runs() {
-            let name = node.label.clone();
+        for (number, _, ran) in self.runs() {
             trace.events.push(TraceEvent::Slice {
-                name: name.unwrap_or_else(|| format!("task {number}")).into(),
+                name: self.name(number).into(),
                 cat: "work".into(),
                 ts: ran.from,
                 dur: ran.to - ran.from,
@@ -136,6 +135,12 @@ impl Unfolded {
             before.for_each(|before| draw_arrow(&mut trace, before, ran));
         }
         trace
+    }
+
+    /// Returns the label of a task, or its number if it has no label.
+    fn name(&self, number: usize) -> String {
+        let label = self.nodes[number].label.clone();
+        label.unwrap_or_else(|| format!("task {number}"))
     }
 
     /// Returns the tasks that have run, with their numbers.
@@ -153,7 +158,7 @@ impl Unfolded {
                 writeln!(f, "}}")?;
                 continue;
             };
-            let name = Quoted(self.nodes[number].label.as_deref(), number);
+            let name = quoted(&self.name(number));
             if children[number].is_empty() {
                 writeln!(f, "n{number} [label={name}];")?;
                 continue;
@@ -189,23 +194,13 @@ fn draw_arrow(trace: &mut Trace, before: Ran, after: Ran) {
     });
 }
 
-/// A label in quotes, or a task's number if there is no label.
-pub(crate) struct Quoted<'a>(pub(crate) Option<&'a str>, pub(crate) usize);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(label) => write!(
-                f,
-                "\"{}\"",
-                label.replace('\\', "\\\\").replace('"', "\\\"")
-            ),
-            None => write!(f, "\"task {}\"", self.1),
-        }
-    }
+/// Returns a label in quotes.
+pub(crate) fn quoted(label: &str) -> String {
+    let label = label.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{label}\"")
 }
 
-impl fmt::Display for Unfolded {
+impl fmt::Display for Drawing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (number, node) in self.nodes.iter().enumerate().skip(1) {
@@ -227,16 +222,16 @@ impl fmt::Display for Unfolded {
     }
 }
 
-/// The picture while the flow runs.
+/// The drawing of a flow that runs.
 #[derive(Debug)]
-pub(crate) struct Sketch {
-    drawing: Mutex<Drawing>,
+pub(crate) struct DrawingBuilder {
+    state: Mutex<State>,
     start: Instant,
     origin: Option<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Drawing {
+struct State {
     nodes: Vec<Node>,
     objects: Histories<(usize, usize)>,
 }
@@ -246,14 +241,14 @@ struct Drawing {
 struct History {
     /// The group of agreeing accesses that the newest access belongs to.
     newest: Vec<usize>,
-    mode: Option<Mode>,
+    mode: Option<AccessMode>,
     /// The previous group.
     older: Vec<usize>,
 }
 
 impl History {
     /// Enters an access of a task. Returns the tasks that it waits for.
-    fn enter(&mut self, task: usize, mode: Mode) -> &[usize] {
+    fn enter(&mut self, task: usize, mode: AccessMode) -> &[usize] {
         let joins = self.mode.is_some_and(|newest| newest.agrees_with(mode));
         if !joins {
             self.older = std::mem::take(&mut self.newest);
@@ -289,11 +284,11 @@ impl<K: Hash + Eq> Histories<K> {
     }
 }
 
-impl Sketch {
-    pub(crate) fn new() -> Sketch {
+impl DrawingBuilder {
+    pub(crate) fn new() -> DrawingBuilder {
         let body = Node::new(None, 0, Vec::new());
-        Sketch {
-            drawing: Mutex::new(Drawing {
+        DrawingBuilder {
+            state: Mutex::new(State {
                 nodes: vec![body],
                 objects: Histories::default(),
             }),
@@ -306,7 +301,7 @@ impl Sketch {
         self.start.elapsed().as_nanos() as f64 / 1e3
     }
 
-    /// Runs a task, and notes when it ran and on which worker.
+    /// Runs a task, and stores when it ran and on which worker.
     pub(crate) fn timed<R>(&self, number: usize, worker: usize, run: impl FnOnce() -> R) -> R {
         let from = self.now();
         let result = run();
@@ -315,23 +310,23 @@ impl Sketch {
             from,
             to: self.now(),
         };
-        lock(&self.drawing).nodes[number].ran = Some(ran);
+        lock(&self.state).nodes[number].ran = Some(ran);
         result
     }
 
     /// Adds a task that `parent` forks. Returns its number.
-    pub(crate) fn note(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
-        let mut drawing = lock(&self.drawing);
-        let number = drawing.nodes.len();
+    pub(crate) fn add(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
+        let mut state = lock(&self.state);
+        let number = state.nodes.len();
         let key = |core: *const Core| (parent, core.addr());
-        let after = drawing.objects.enter(number, entries, key);
-        drawing.nodes.push(Node::new(label, parent, after));
+        let after = state.objects.enter(number, entries, key);
+        state.nodes.push(Node::new(label, parent, after));
         number
     }
 
-    pub(crate) fn finish(self) -> Unfolded {
-        let nodes = std::mem::take(&mut lock(&self.drawing).nodes);
-        Unfolded {
+    pub(crate) fn finish(self) -> Drawing {
+        let nodes = std::mem::take(&mut lock(&self.state).nodes);
+        Drawing {
             nodes,
             origin: self.origin,
         }
@@ -339,5 +334,5 @@ impl Sketch {
 }
 
 #[cfg(all(test, not(loom)))]
-#[path = "../../tests/unit/flow/unfold.rs"]
+#[path = "../../tests/unit/flow/drawing.rs"]
 mod tests;

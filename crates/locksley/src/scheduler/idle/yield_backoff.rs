@@ -1,8 +1,10 @@
-//! Decides when idle threads stop yielding, because other programs want the processors.
+//! Decides when an idle thread stops yielding, because other programs want the processors.
 //!
 //! If another thread computes on the same processor, a yield lasts for that thread's time slice,
 //! some milliseconds; a thread that sleeps gets a processor as soon as it is woken. So after a long
-//! yield the pool's threads sleep for a while instead of yielding.
+//! yield a worker sleeps for a while instead of yielding. Threads outside of the pool that wait for
+//! it have a backoff of their own: if such a thread has woken a worker on its own processor, its
+//! yield lasts as long as the task, which tells the workers nothing.
 //!
 //! A long yield may also come from two of the pool's own threads on one processor while another is
 //! free. Sleeping once helps in that case, too: the system wakes a thread on a free processor, and
@@ -24,10 +26,10 @@ const LAST: u64 = 128_000_000;
 /// processor.
 const ROOM: usize = 64;
 
-/// What the yields of a pool's idle threads have shown. Its words are hints: if threads write them
-/// at the same time, a yield may be lost.
+/// What the yields of a worker have shown, or those of all threads outside of the pool. Its words
+/// are hints: if threads write them at the same time, a yield may be lost.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct YieldBackoff {
     /// No thread yields before this time, in nanoseconds.
     until: AtomicU64,
     /// Length of the last pause; 0 if there is room.
@@ -36,9 +38,9 @@ pub(crate) struct Crowd {
     short: AtomicUsize,
 }
 
-impl Crowd {
-    pub(crate) fn new() -> Crowd {
-        Crowd {
+impl YieldBackoff {
+    pub(crate) fn new() -> YieldBackoff {
+        YieldBackoff {
             until: AtomicU64::new(0),
             pause: AtomicU64::new(0),
             short: AtomicUsize::new(0),
@@ -73,5 +75,5 @@ impl Crowd {
 }
 
 #[cfg(all(test, not(loom)))]
-#[path = "../../../tests/unit/scheduler/idle/crowd.rs"]
+#[path = "../../../tests/unit/scheduler/idle/yield_backoff.rs"]
 mod tests;

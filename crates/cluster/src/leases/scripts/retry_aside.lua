@@ -34,7 +34,8 @@ if job[1] ~= 'running' then
   redis.call('HSET', RUNNING, j.id, job[2] .. ' ' .. job[3])
   redis.call('ZADD', DUE, now() + job[5], j.id)
   redis.call('DEL', j.over)
-  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.deferred, j.inputs }) do
+  local kept = { j.job, j.results, j.aside, j.shares, j.fingerprints, j.deferred, j.inputs }
+  for _, key in ipairs(kept) do
     redis.call('PERSIST', key)
   end
 end

@@ -15,7 +15,7 @@ pub(crate) enum Stolen<N> {
 }
 
 /// The ready nodes of a processor, without the node that it executes.
-pub(crate) trait Pile<N: Copy>: Default {
+pub(crate) trait LocalQueue<N: Copy>: Default {
     /// Pushes a node at the bottom, for the owner.
     fn push(&mut self, node: N);
 
@@ -30,6 +30,11 @@ pub(crate) trait Pile<N: Copy>: Default {
 
     /// Returns all nodes, the oldest first.
     fn nodes(&self) -> &[N];
+
+    /// Returns `true` if a thief can take a node even if the owner does nothing.
+    fn can_be_stolen(&self) -> bool {
+        !self.nodes().is_empty()
+    }
 }
 
 /// A deque like that of Arora, Blumofe and Plaxton or of Chase and Lev: thieves can take every
@@ -69,7 +74,7 @@ impl<N: Copy> LockFree<N> {
     }
 }
 
-impl<N: Copy> Pile<N> for LockFree<N> {
+impl<N: Copy> LocalQueue<N> for LockFree<N> {
     #[inline]
     fn push(&mut self, node: N) {
         self.nodes.push(node);
@@ -127,7 +132,7 @@ impl<N> Default for SemiPrivate<N> {
     }
 }
 
-impl<N: Copy> Pile<N> for SemiPrivate<N> {
+impl<N: Copy> LocalQueue<N> for SemiPrivate<N> {
     #[inline]
     fn push(&mut self, node: N) {
         self.deque.nodes.push(node);
@@ -178,5 +183,9 @@ impl<N: Copy> Pile<N> for SemiPrivate<N> {
     #[inline]
     fn nodes(&self) -> &[N] {
         self.deque.nodes()
+    }
+
+    fn can_be_stolen(&self) -> bool {
+        self.public > 0
     }
 }

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use locksley_policy::{Balancer, Donor, Mixed, Opportunity, Outcome, Seeker, other};
+use locksley_policy::{Actor, Balancer, Donor, Mixed, Opportunity, Outcome, other};
 
 use super::Sharers;
 use crate::CounterRng;
@@ -13,31 +13,31 @@ use crate::engine::core::Core;
 
 /// The user-defined policies of each processor; empty if there are none.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct UserPolicies {
     balancers: Vec<Mixed<Box<dyn Balancer + Send>>>,
     donors: Vec<Box<dyn Donor + Send>>,
 }
 
-impl Own {
+impl UserPolicies {
     /// Returns `true` if user-defined donors decide what is given.
-    pub(super) fn gives(&self) -> bool {
+    pub(super) fn has_donors(&self) -> bool {
         !self.donors.is_empty()
     }
 }
 
 impl<N: Copy> Sharers<N> {
     /// Adds the user-defined policies of the setup.
-    pub(crate) fn with_own(mut self, setup: &Setup) -> Sharers<N> {
+    pub(crate) fn with_user_policies(mut self, setup: &Setup) -> Sharers<N> {
         let count = setup.processors;
-        let balancers = setup.balancer.as_ref().map(|own| own.make(count));
-        let donors = setup.donor.as_ref().map(|own| own.make(count));
-        self.own = Own {
+        let balancers = setup.balancer.as_ref().map(|user| user.make(count));
+        let donors = setup.donor.as_ref().map(|user| user.make(count));
+        self.user = UserPolicies {
             balancers: balancers.unwrap_or_default(),
             donors: donors.unwrap_or_default(),
         };
-        if self.own.gives() {
+        if self.user.has_donors() {
             for processor in &mut self.processors {
-                processor.spreading = false;
+                processor.flag = false;
             }
         }
         self
@@ -53,26 +53,26 @@ impl<N: Copy> Sharers<N> {
     where
         C: Computation<Node = N>,
     {
-        let Some(balancer) = self.own.balancers.get_mut(p) else {
+        let Some(balancer) = self.user.balancers.get_mut(p) else {
             return other(p, core.count(), draw);
         };
         let memory = self.processors[p].memory;
         let processors = &self.processors;
         let view = core.view(|q| processors[q].deque.len());
-        balancer.choose(Seeker { me: p, memory }, &view, draw)
+        balancer.choose(Actor { me: p, memory }, &view, draw)
     }
 
     /// Tells the balancer the outcome of an attempt.
     pub(super) fn tried(&mut self, p: usize, outcome: Outcome) {
         let victim = self.victim(p);
-        if let (Some(balancer), Some(victim)) = (self.own.balancers.get_mut(p), victim) {
+        if let (Some(balancer), Some(victim)) = (self.user.balancers.get_mut(p), victim) {
             self.processors[p].memory.tried(victim, outcome);
             balancer.tried(victim, outcome);
         }
     }
 
     /// Offers an entry, if the user-defined donor chooses a donee. Returns the cost in ticks.
-    pub(super) fn spread_own<C>(
+    pub(super) fn offer_by_user<C>(
         &mut self,
         core: &mut Core<C>,
         p: usize,
@@ -82,13 +82,13 @@ impl<N: Copy> Sharers<N> {
     where
         C: Computation<Node = N>,
     {
-        let asked = std::mem::take(&mut self.processors[p].spreading);
-        if !asked && !self.own.donors[p].is_eager() {
+        let asked = std::mem::take(&mut self.processors[p].flag);
+        if !asked && !self.user.donors[p].is_eager() {
             return 0;
         }
         let memory = self.processors[p].memory;
         let opportunity = Opportunity {
-            donor: Seeker { me: p, memory },
+            donor: Actor { me: p, memory },
             asked,
         };
         let probes = Cell::new(0);
@@ -99,7 +99,7 @@ impl<N: Copy> Sharers<N> {
                 processors[q].deque.len()
             });
             let mut draw = core.draw(p, now);
-            self.own.donors[p].choose(opportunity, &view, &mut draw)
+            self.user.donors[p].choose(opportunity, &view, &mut draw)
         };
         core.tally.probes += probes.get();
         let cost = core.costs.probe.saturating_mul(probes.get() as u32);
@@ -107,13 +107,8 @@ impl<N: Copy> Sharers<N> {
             core.tally.kept += 1;
             return cost;
         };
-        let offered = self.offer(core, p, donee, entry, now);
-        if offered {
-            core.tally.offered += 1
-        } else {
-            core.tally.refused += 1
-        }
-        self.own.donors[p].offered(donee, offered);
-        cost + core.costs.donation
+        let (offered, extra) = self.offer_to(core, p, donee, entry, now);
+        self.user.donors[p].offered(donee, offered);
+        cost + extra
     }
 }
