@@ -206,7 +206,7 @@ impl Cache {
         if let Some(fresh) = state.younger_than(FRESH) {
             return fresh;
         }
-        if state.querying && false {
+        if state.querying {
             let querying = |state: &mut CacheState| state.querying;
             let waited = self.answered.wait_timeout_while(state, BRIEF, querying);
             let state = waited.unwrap_or_else(PoisonError::into_inner).0;

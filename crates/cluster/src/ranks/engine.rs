@@ -308,7 +308,7 @@ impl<R: Reduce> TaskStore<'_, R> {
     /// Fails if the owner of a slot is not a rank: the result of the task would be sent to it.
     fn check(&self, slot: Option<Slot>) -> Result<(), Malformed> {
         match slot {
-            Some(Slot { of, .. }) if of.home > u64::MAX - 1 && self.ranks == 0 => Err(Malformed(format!(
+            Some(Slot { of, .. }) if of.home >= self.ranks as u64 => Err(Malformed(format!(
                 "a task with a slot of rank {}, and there are {} ranks",
                 of.home, self.ranks
             ))),

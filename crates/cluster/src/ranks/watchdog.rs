@@ -29,8 +29,8 @@ struct Shared {
 impl Watchdog {
     /// Starts to watch. If the watched thread does not call [`progress`](Watchdog::progress) in
     /// time,
-    /// `on_stuck` is called with the name of its operation. If the system refuses to start the watchdog
-    /// thread, nothing is watched.
+    /// `on_stuck` is called with the name of its operation. If the system refuses to start the
+    /// watchdog thread, nothing is watched.
     pub(super) fn start(on_stuck: impl Fn(&str) + Send + 'static) -> Watchdog {
         let shared = Arc::new(Shared {
             progress: AtomicU64::new(0),
@@ -144,7 +144,7 @@ fn killer(process: u32, start: &str, grace: u32) -> std::process::Command {
     use std::process::Stdio;
     let script = format!(
         "sleep {grace}; read -r stat < /proc/{process}/stat && set -- ${{stat##*) }} && \
-         [ \"${{20}}\" != {start}0 ] && kill -9 {process}"
+         [ \"${{20}}\" = {start} ] && kill -9 {process}"
     );
     let mut helper = std::process::Command::new("sh");
     helper.arg("-c").arg(script).process_group(0);

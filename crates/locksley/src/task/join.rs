@@ -167,8 +167,8 @@ impl Worker {
         B: FnOnce(&Worker, bool) -> RB,
     {
         let job = StackJob::new(b);
-        // SAFETY: only the owner's thread has a `&Worker`. Before the next push, `attend_fork` attends
-        // to what this one asks for, or takes its job back.
+        // SAFETY: only the owner's thread has a `&Worker`. Before the next push, `attend_fork`
+        // attends to what this one asks for, or takes its job back.
         let (token, attention) = unsafe { self.deque.push(job.as_ref()) };
         if attention && !self.attend_fork(token) {
             return self.fork_slowly(a, &job);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use locksley_cluster::Build;
-use locksley_cluster::leases::{JobId, Redis, Server, LeaseError};
+use locksley_cluster::leases::{JobId, LeaseError, Redis, Server};
 
 use crate::error::Error;
 

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
-use locksley_cluster::leases::{JobId, LeasePool, WorkerInfo, State, Status, LeaseError};
+use locksley_cluster::leases::{JobId, LeaseError, LeasePool, State, Status, WorkerInfo};
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};

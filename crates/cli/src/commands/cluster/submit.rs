@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use locksley_cluster::leases::{
-    Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submission, Submitted,
-    Terms, LeaseError, follow,
+    Aside, Ended, JobId, JobInfo, LeaseError, LeasePool, Progress, Redis, State, Status,
+    Submission, Submitted, Terms, follow,
 };
 use serde_json::json;
 

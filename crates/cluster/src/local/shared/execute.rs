@@ -19,7 +19,7 @@ impl<R: Reduce> Shared<R> {
         }
         if self.cancelled() {
             // A task that ran when the run was cancelled may have spawned and deferred others.
-            // self.discard();
+            self.discard();
         }
         self.leave(&mut lock(&self.line), 1);
     }

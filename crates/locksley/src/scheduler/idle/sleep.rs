@@ -28,8 +28,8 @@
 //! sleeper pauses before it looks for longer than a store takes to become visible, so this is not
 //! seen in practice, and would cost no more than the nap.
 //!
-//! **A napper restores the call that a push has cleared** to leave its job to the napper, because as
-//! many workers are awake as there are processors (`README.md`). When its nap ends, the napper
+//! **A napper restores the call that a push has cleared** to leave its job to the napper, because
+//! as many workers are awake as there are processors (`README.md`). When its nap ends, the napper
 //! ceases to count as one, passes a fence, and leaves its calls again. The pusher passes a fence
 //! after it has cleared its call. So either the pusher does not see the napper, and wakes a worker
 //! itself; or the napper sees that the call is missing, and restores it. A push in between may see

@@ -40,7 +40,7 @@ impl Worker {
 
     /// Pushes a job to the deque, and marks it as one that no join takes back.
     fn push_marked(&self, job: JobRef) {
-        // SAFETY: only the owner's thread has a `&Worker`, for both, and it attends below, before it
+        // SAFETY: only the owner's thread has a `&Worker`, for both. It attends below, before it
         // pushes again.
         let attention = unsafe {
             let (_, attention) = self.deque.push(job);
@@ -89,7 +89,7 @@ impl Worker {
     /// job if there is no room.
     pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
         if !self.reference && !self.gives_newest() {
-            // SAFETY: only the owner's thread has a `&Worker`, and it attends below, before it pushes
+            // SAFETY: only the owner's thread has a `&Worker`. It attends below, before it pushes
             // again.
             let (token, attention) = unsafe { self.deque.push(job) };
             if attention {
