@@ -10,6 +10,7 @@ pub(crate) use base::sync::atomic::{
     AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence,
 };
 pub(crate) use base::sync::{Mutex, MutexGuard};
+pub(crate) use base::thread::yield_now;
 
 /// Atomics of std, also under loom: for statics, which loom's atomics cannot initialise.
 pub(crate) mod statics {
@@ -21,9 +22,4 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Yields the processor, for a caller that waits in a loop.
-pub(crate) fn give_way() {
-    base::thread::yield_now();
 }

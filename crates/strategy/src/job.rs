@@ -3,7 +3,7 @@
 use locksley_queue::Word;
 
 /// The identity of something that can be waited for: the address of a join's job or of a scope.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GroupId(pub usize);
 
 impl GroupId {

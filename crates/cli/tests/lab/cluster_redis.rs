@@ -241,7 +241,7 @@ fn secrets_stay_out_of_command_lines_and_who_lacks_one_is_told() {
     );
     let refused = site.run(&line);
     assert!(
-        refused.code == 2 && refused.err.contains("can be read by everybody"),
+        refused.code == 2 && refused.err.contains("can be read by all users"),
         "{refused:?}"
     );
     for line in ["status", "worker", "cancel a", "submit uts"] {

@@ -466,9 +466,9 @@ mod tests {
                 to: Some(Slot { of, index: 0 }),
                 ..Parcel::of(&Load(Vec::new()))
             }]);
+            local.cancel();
             assert_eq!(store.malformed.is_none(), accepted, "{home}");
             assert_eq!(local.usage().added, u64::from(accepted));
-            local.cancel();
         }
     }
 }

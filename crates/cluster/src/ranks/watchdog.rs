@@ -28,9 +28,8 @@ struct Shared {
 
 impl Watchdog {
     /// Starts to watch. If the watched thread does not call [`progress`](Watchdog::progress) in
-    /// time,
-    /// `on_stuck` is called with the name of its operation. If the system refuses to start the
-    /// watchdog thread, nothing is watched.
+    /// time, `on_stuck` is called with the name of its operation. If the system refuses to start
+    /// the watchdog thread, nothing is watched.
     pub(super) fn start(on_stuck: impl Fn(&str) + Send + 'static) -> Watchdog {
         let shared = Arc::new(Shared {
             progress: AtomicU64::new(0),

@@ -75,12 +75,10 @@ pub struct PoolState {
 
 impl PoolState {
     pub(crate) fn of(registry: &Registry) -> PoolState {
-        let workers = 0..registry.workers();
+        let workers = registry.workers_in(0..registry.workers());
         let (blocked, spares_awake) = registry.counts.get().blocked_and_spares();
         PoolState {
-            workers: workers
-                .map(|index| WorkerState::of(registry.worker(index)))
-                .collect(),
+            workers: workers.map(WorkerState::of).collect(),
             queued: registry.injector.len(),
             blocked,
             spares_awake,
@@ -146,14 +144,11 @@ impl fmt::Display for PoolState {
         let closing = if self.closing { ", closing" } else { "" };
         writeln!(
             f,
-            "{} jobs in the pool's queue, {} workers blocked, {} spares awake{closing}",
+            "{} jobs in the pool's queue, {} workers blocked, {} spares awake{closing}\n\
+             worker  state         queued  targeted  runs / waits for",
             self.queued, self.blocked, self.spares_awake
         )?;
         let mut names = Names(Vec::new());
-        writeln!(
-            f,
-            "worker  state         queued  targeted  runs / waits for"
-        )?;
         for worker in &self.workers {
             let (runs, waits) = (names.of(&worker.runs), names.of(&worker.waits_for));
             let line = format!(

@@ -31,7 +31,7 @@ use crate::par::convert::IntoPar;
 use crate::par::drive::or_break;
 use crate::par::pace::Pace;
 use crate::scheduler::worker::Worker;
-use crate::sync::{AtomicBool, Mutex, Ordering, give_way, lock};
+use crate::sync::{AtomicBool, Mutex, Ordering, lock, yield_now};
 
 /// Largest size of a tile, in bytes: several tiles fit into a second-level cache.
 const TILE: usize = 128 << 10;
@@ -304,7 +304,7 @@ where
             }
             if turn % 16 == 0 {
                 // The lane that has the sum may be waiting for this processor.
-                give_way();
+                yield_now();
             }
             for _ in 0..16 {
                 std::hint::spin_loop();

@@ -1,5 +1,4 @@
-//! User-defined decisions on when and to whom a worker gives jobs ([`Donor`]), under the strategy
-//! `sharing`.
+//! User-defined decisions on when and to whom a worker gives jobs ([`Donor`]), under `sharing`.
 //!
 //! The donor is asked before the strategy's queue is borrowed, and the queue is told the decision.
 //! A worker whose donor has panicked gives nothing away.
@@ -23,8 +22,7 @@ pub(crate) fn make_donor(index: usize, config: &Config) -> (OwnDonor, bool) {
             donor
         }
     });
-    let donor = OwnPolicy::new(config, make);
-    (donor, is_eager)
+    (OwnPolicy::new(config, make), is_eager)
 }
 
 impl Worker {
@@ -44,9 +42,7 @@ impl Worker {
             queue.decide(None);
             queue.opportunity()
         });
-        let Some((memory, asked)) = asked else {
-            return;
-        };
+        let Some((memory, asked)) = asked else { return };
         let me = self.index();
         let opportunity = Opportunity {
             donor: Actor { me, memory },

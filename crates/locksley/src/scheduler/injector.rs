@@ -44,6 +44,7 @@ fn class_of(scope: GroupId) -> usize {
     hash as usize % CLASSES
 }
 
+#[derive(Default)]
 struct Queue {
     jobs: VecDeque<QueuedJob>,
     /// Number of tasks of each scope, so that a waiter whose scope has none does not search the
@@ -54,6 +55,7 @@ struct Queue {
 }
 
 /// Numbers of tasks by scope.
+#[derive(Default)]
 struct ScopeCounts {
     /// The scope that was counted last, and its number. It is not in the table, since tasks of a
     /// scope mostly come and go one after the other.
@@ -62,13 +64,6 @@ struct ScopeCounts {
 }
 
 impl ScopeCounts {
-    fn new() -> ScopeCounts {
-        ScopeCounts {
-            last: (GroupId::NONE, 0),
-            others: GroupMap::default(),
-        }
-    }
-
     fn contains(&self, scope: GroupId) -> bool {
         self.last.1 > 0 && self.last.0 == scope || self.others.contains_key(&scope)
     }
@@ -101,11 +96,7 @@ impl Injector {
             len: AtomicUsize::new(0),
             forked: AtomicUsize::new(0),
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
-            queue: Mutex::new(Queue {
-                jobs: VecDeque::new(),
-                scopes: ScopeCounts::new(),
-                ghosts: 0,
-            }),
+            queue: Mutex::new(Queue::default()),
         }
     }
 

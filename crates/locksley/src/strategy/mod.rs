@@ -148,6 +148,16 @@ impl Strategy {
         let entry = named.find(|(_, one)| std::mem::discriminant(one) == kind);
         entry.map_or("", |&(name, _)| name)
     }
+
+    /// Returns the text form; only the name in a program without the strategies, which leaves out
+    /// the code that writes their policies, too.
+    pub(crate) fn shown(&self) -> String {
+        if HAS_STRATEGIES {
+            self.to_string()
+        } else {
+            self.name().to_owned()
+        }
+    }
 }
 
 impl TextForm for Strategy {
@@ -169,18 +179,6 @@ impl TextForm for Strategy {
             Strategy::Sharing(policy) => policy.write(writer),
             Strategy::Dealing(policy) => policy.write(writer),
             _ => Ok(()),
-        }
-    }
-}
-
-impl Strategy {
-    /// Returns the text form; only the name in a program without the strategies, which leaves out
-    /// the code that writes their policies, too.
-    pub(crate) fn shown(&self) -> String {
-        if HAS_STRATEGIES {
-            self.to_string()
-        } else {
-            self.name().to_owned()
         }
     }
 }

@@ -1,13 +1,9 @@
 //! Affinity: tasks that prefer a certain worker, because its caches have their data.
 //!
-//! A hint, never a constraint.
-//!
-//! | strategy | effect of the hint |
-//! |---|---|
-//! | `sharing` | the task is in the spawner's queue like any other, where its owner may pop it and a thief may steal it; in addition, an offer of it is left in the preferred worker's mailbox (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and that worker is woken if it sleeps |
-//! | `dealing:locality` | the task is dealt to the preferred worker, unless that worker has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); other workers leave it there while the preferred worker takes what it was dealt |
-//! | `dealing:adaptive` | the preferred worker is one of those compared, and wins a tie |
-//! | any other | none; the call costs as much as a plain spawn |
+//! A hint, never a constraint. `sharing` follows Acar, Blelloch and Blumofe's scheme as Rito puts it
+//! ("Scheduling computations", Algorithm 14): the task is in the spawner's queue like any other, and
+//! an offer of it in the preferred worker's mailbox. `dealing:locality` is Hendler and Shavit's
+//! ("Work Dealing", Figure 5). Under other strategies the call costs as much as a plain spawn.
 //!
 //! **No wake-up is lost.** If the push wakes the preferred worker, that worker searches everywhere,
 //! so no other need be woken. If that worker does not sleep, the push wakes a worker like any other
@@ -29,6 +25,7 @@ use crate::task::spawn::{JoinHandle, SpawnMode, spawn_in, with_current_registry}
 /// the task is dealt to its preferred worker, unless that worker has been dealt too much; under
 /// `dealing:adaptive` that worker is one of those compared. Under other strategies, and for an
 /// index that no worker has, this is the same as `spawn`.
+#[doc = include_str!("../../docs/examples/spawn_near.md")]
 pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

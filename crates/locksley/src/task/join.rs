@@ -26,14 +26,14 @@ impl FnContext {
     }
 }
 
-/// Runs two closures, if possible in parallel, and returns both results. The
-/// [guide](crate::guide::first_steps) has an example.
+/// Runs two closures, if possible in parallel, and returns both results.
 ///
 /// The first closure runs at once on the calling worker. Other workers can steal the second one
 /// meanwhile; if none does, it runs on the calling worker too. Outside of a pool, both run in the
 /// global pool.
 ///
 /// A panic in either closure is propagated to the caller when both are done.
+#[doc = include_str!("../../docs/examples/join.md")]
 #[inline]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

@@ -171,7 +171,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Spawns a task that prefers the worker with this index. This is a hint, as in
-    /// [`spawn_near`](crate::spawn_near). The [guide](crate::guide::strategies) has an example.
+    /// [`spawn_near`](crate::spawn_near).
     pub fn spawn_near<F>(&self, worker: usize, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -353,10 +353,11 @@ impl Worker {
 }
 
 /// Runs `body` in the pool, with a scope in which it can spawn tasks that borrow from the caller;
-/// returns when all of them are done. The [guide](crate::guide::first_steps) has an example.
+/// returns when all of them are done.
 ///
 /// While the worker waits it runs the scope's tasks and what descends from them, and nothing else.
 /// A panic in the body or in a task is propagated to the caller when all tasks are done.
+#[doc = include_str!("../../docs/examples/scope.md")]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,

@@ -42,8 +42,9 @@ impl Registry {
     fn has_no_tasks(&self) -> bool {
         all_done(|| {
             let workers = self.workers_in(0..self.workers());
-            let inside = workers.map(|worker| &worker.tasks);
-            inside.chain([&*self.outside_tasks])
+            workers
+                .map(|worker| &worker.tasks)
+                .chain([&*self.outside_tasks])
         })
     }
 

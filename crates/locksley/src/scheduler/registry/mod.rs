@@ -149,7 +149,7 @@ impl Registry {
     }
 
     /// Returns the workers of these slots, which must be in use.
-    pub(super) fn workers_in(&self, slots: Range<usize>) -> impl Iterator<Item = &Worker> {
+    pub(crate) fn workers_in(&self, slots: Range<usize>) -> impl Iterator<Item = &Worker> {
         slots.map(|index| self.worker(index))
     }
 
