@@ -12,7 +12,7 @@ use crate::task::yield_now::Yield;
 impl Pool {
     /// Runs `f` in the pool and returns its result. Whatever `f` forks or spawns through the free
     /// functions stays in this pool.
-    #[doc = include_str!("../../docs/examples/pool.md")]
+    #[cfg_attr(doc, doc = include_str!("../../docs/examples/pool.md"))]
     pub fn install<F, R>(&self, f: F) -> R
     where
         F: FnOnce() -> R + Send,

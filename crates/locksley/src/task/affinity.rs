@@ -25,7 +25,7 @@ use crate::task::spawn::{JoinHandle, SpawnMode, spawn_in, with_current_registry}
 /// the task is dealt to its preferred worker, unless that worker has been dealt too much; under
 /// `dealing:adaptive` that worker is one of those compared. Under other strategies, and for an
 /// index that no worker has, this is the same as `spawn`.
-#[doc = include_str!("../../docs/examples/spawn_near.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/spawn_near.md"))]
 pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

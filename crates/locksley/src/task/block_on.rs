@@ -53,7 +53,7 @@ impl Wake for ThreadWaker {
 /// its place, and no task runs on top of it, except the worker's share of a
 /// [`broadcast`](crate::broadcast). In a pool without [spares](crate::Builder::spares) the worker
 /// takes any work meanwhile, unless the pool waits with [`Waiting::Own`](crate::Waiting::Own).
-#[doc = include_str!("../../docs/examples/block_on.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/block_on.md"))]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let thread_waker = ThreadWaker::new();

@@ -8,7 +8,7 @@ use crate::scheduler::worker::Worker;
 /// On a worker, a spare takes the worker's place meanwhile, so that the pool loses no processor. If
 /// no spare can take it ([`Builder::spares`](crate::Builder::spares),
 /// [`Waiting::TakeAny`](crate::Waiting)), and outside of a pool, this only calls `block`.
-#[doc = include_str!("../../docs/examples/blocking.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/blocking.md"))]
 pub fn blocking<R>(block: impl FnOnce() -> R) -> R {
     match Worker::current() {
         Some(worker) => worker.blocking(block),

@@ -38,7 +38,7 @@ impl Drop for Node {
 /// cancelled with its parent, but not the other way round.
 ///
 /// Cancellation is cooperative: a task has to check the token now and then.
-#[doc = include_str!("../../docs/examples/cancel_token.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/cancel_token.md"))]
 #[derive(Clone, Default)]
 pub struct CancelToken {
     node: Arc<Node>,

@@ -33,7 +33,7 @@ impl FnContext {
 /// global pool.
 ///
 /// A panic in either closure is propagated to the caller when both are done.
-#[doc = include_str!("../../docs/examples/join.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/join.md"))]
 #[inline]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

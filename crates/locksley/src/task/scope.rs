@@ -357,7 +357,7 @@ impl Worker {
 ///
 /// While the worker waits it runs the scope's tasks and what descends from them, and nothing else.
 /// A panic in the body or in a task is propagated to the caller when all tasks are done.
-#[doc = include_str!("../../docs/examples/scope.md")]
+#[cfg_attr(doc, doc = include_str!("../../docs/examples/scope.md"))]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
