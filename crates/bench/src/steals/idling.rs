@@ -8,13 +8,15 @@ use crate::harness::stats::number;
 use crate::harness::table::Table;
 use crate::harness::{Build, Plan, WrongResult};
 
-/// One worker is busy; the others get 20 us of work every 200 us.
+/// One worker is busy; the others get 20 us of work every 200 us. A turn is some tenths of a second
+/// long, like programs of this kind: it takes the system a while to spread the threads that wake
+/// each other over the processors, and in shorter turns they share one.
 const LOW: Pair = Pair {
     case: "low parallelism",
     name: "low parallelism",
     about: "one busy worker of 16 forks a pair of tasks of 20 us every 200 us, per pair",
     threads: 16,
-    calls: 25,
+    calls: 1500,
 };
 
 /// Processor time of a pair of tasks and the work before it, in microseconds.

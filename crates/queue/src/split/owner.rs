@@ -280,7 +280,7 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner.
     pub unsafe fn stolen(&self) -> u64 {
         let span = Span(self.public.span.load(Ordering::Relaxed));
-        (span.top(self.bottom()) - STRIDE) / STRIDE
+        span.top(self.bottom()).wrapping_sub(STRIDE) / STRIDE
     }
 
     /// Marks the items that are in the deque: a [`take_back`](Self::take_back) of one of them
