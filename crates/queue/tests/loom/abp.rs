@@ -53,7 +53,7 @@ type Part = fn(&Cells, &mut abp::Deque<usize>) -> usize;
 #[test]
 fn owner_and_two_thieves() {
     model(2, 1, &[1, 1], |cells, owner| {
-        push(&cells, owner, 0);
+        push(cells, owner, 0);
         cells.take(owner.pop())
     });
 }
@@ -61,8 +61,8 @@ fn owner_and_two_thieves() {
 #[test]
 fn owner_and_two_thieves_with_two_items() {
     model(2, 2, &[1, 1], |cells, owner| {
-        push(&cells, owner, 0);
-        push(&cells, owner, 1);
+        push(cells, owner, 0);
+        push(cells, owner, 1);
         cells.take(owner.pop()) + cells.take(owner.pop())
     });
 }
@@ -93,9 +93,9 @@ fn two_thieves_before_the_owner() {
 #[test]
 fn owner_takes_two_while_a_thief_steals_two() {
     model(3, 3, &[2], |cells, owner| {
-        push(&cells, owner, 0);
-        push(&cells, owner, 1);
-        push(&cells, owner, 2);
+        push(cells, owner, 0);
+        push(cells, owner, 1);
+        push(cells, owner, 2);
         cells.take(owner.pop()) + cells.take(owner.pop())
     });
 }
@@ -103,8 +103,8 @@ fn owner_takes_two_while_a_thief_steals_two() {
 #[test]
 fn pop_republishes_what_push_published() {
     model(2, 2, &[1], |cells, owner| {
-        push(&cells, owner, 0);
-        push(&cells, owner, 1);
+        push(cells, owner, 0);
+        push(cells, owner, 1);
         cells.take(owner.pop())
     });
 }
@@ -112,10 +112,10 @@ fn pop_republishes_what_push_published() {
 #[test]
 fn reset_against_a_slow_thief() {
     model(2, 3, &[1, 1], |cells, owner| {
-        push(&cells, owner, 0);
+        push(cells, owner, 0);
         let taken = cells.take(owner.pop());
-        push(&cells, owner, 1);
-        push(&cells, owner, 2);
+        push(cells, owner, 1);
+        push(cells, owner, 2);
         taken
     });
 }
@@ -123,9 +123,9 @@ fn reset_against_a_slow_thief() {
 #[test]
 fn reset_after_everything_was_stolen() {
     model(2, 2, &[1, 1], |cells, owner| {
-        push(&cells, owner, 0);
+        push(cells, owner, 0);
         let taken = cells.take(owner.pop());
-        push(&cells, owner, 1);
+        push(cells, owner, 1);
         taken
     });
 }
@@ -155,16 +155,16 @@ fn slots_are_used_again_after_thefts() {
     // One item and two, so that it finds the theft with and without the fence; and a third push,
     // which reaches the end of the array.
     model(2, 3, &[2], |cells, owner| {
-        push(&cells, owner, 0);
-        push(&cells, owner, 1);
+        push(cells, owner, 0);
+        push(cells, owner, 1);
         let taken = cells.take(owner.pop()) + cells.take(owner.pop());
-        push(&cells, owner, 2);
+        push(cells, owner, 2);
         taken
     });
     model(1, 2, &[1], |cells, owner| {
-        push(&cells, owner, 0);
+        push(cells, owner, 0);
         let taken = cells.take(owner.pop());
-        push(&cells, owner, 1);
+        push(cells, owner, 1);
         taken
     });
 }
