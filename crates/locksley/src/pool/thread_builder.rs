@@ -145,8 +145,7 @@ pub struct ThreadBuilder {
     registry: Arc<Registry>,
     index: usize,
     report: Option<Report>,
-    /// Set until the start handler has run. It counts as a task meanwhile: it may use the pool, so
-    /// the other workers must not leave.
+    /// Set until the start handler has run. The other workers do not leave before.
     handler_pending: bool,
 }
 
@@ -156,7 +155,7 @@ impl ThreadBuilder {
         registry.thread_counts.add_user();
         let handler_pending = registry.config.start.is_some();
         if handler_pending {
-            registry.count_task_outside();
+            registry.count_start_handler();
         }
         ThreadBuilder {
             registry,

@@ -42,11 +42,6 @@ impl TaskCounts {
         self.spawned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a task as done. For threads that share the counts.
-    pub(crate) fn finish_shared(&self) {
-        self.done.fetch_add(1, Ordering::Release); // [T1]
-    }
-
     /// Counts a task as done. For the worker that owns the counts.
     #[inline]
     pub(crate) fn finish(&self) {

@@ -41,6 +41,32 @@ fn tasks_that_meet_after_a_pause() {
     });
 }
 
+/// `build_with` fails after some workers were given out, of which one runs already and one is kept
+/// for the calling thread: neither `build_with` nor the kept worker waits for the start handler of
+/// the other.
+#[test]
+fn a_failed_construction_waits_for_no_start_handler() {
+    assert_finishes(
+        "starting::a_failed_construction_waits_for_no_start_handler",
+        || {
+            for spawned in [0, 1] {
+                let mut kept = Vec::new();
+                let builder = Pool::builder().workers(4).start_handler(|_| ());
+                let pool = builder.build_with(|worker| match worker.index() {
+                    3 => Err(std::io::Error::other("refused")),
+                    index if index < spawned => worker.spawn(),
+                    _ => {
+                        kept.push(worker);
+                        Ok(())
+                    }
+                });
+                assert!(pool.is_err());
+                kept.into_iter().for_each(|worker| worker.run());
+            }
+        },
+    );
+}
+
 /// The same inside of the pool: the task that spawns the others is one of the eight.
 #[test]
 fn tasks_that_meet_their_parent() {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use locksley::flow::Graph;
 use locksley::{Pool, Strategy, Waiting};
 
 use crate::child::assert_finishes;
@@ -142,6 +143,42 @@ fn a_lock_of_the_second_closure_is_poisoned() {
                 });
                 assert!(lock.is_poisoned());
             });
+        },
+    );
+}
+
+/// Panic payload whose destructor waits for the pool.
+struct Waits;
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        locksley::yield_now();
+        locksley::broadcast(|_| ());
+    }
+}
+
+/// Several nodes of a graph panic. All payloads but the first are dropped, and no lock of the graph
+/// is held meanwhile.
+#[test]
+fn surplus_panics_of_a_graph_are_dropped_without_its_lock() {
+    assert_finishes(
+        "unwinding::surplus_panics_of_a_graph_are_dropped_without_its_lock",
+        || {
+            for waiting in [Waiting::Leapfrog, Waiting::TakeAny, Waiting::Own] {
+                let pool = Pool::builder().workers(4).waiting(waiting).build().unwrap();
+                for _ in 0..50 {
+                    let mut graph = Graph::new();
+                    for number in 0..40 {
+                        graph.task(number.to_string(), || {
+                            thread::sleep(Duration::from_micros(20));
+                            resume_unwind(Box::new(Waits));
+                        });
+                    }
+                    let plan = graph.build().unwrap();
+                    // The first payload is dropped here, outside of the pool.
+                    panics(|| pool.install(|| plan.run()));
+                }
+            }
         },
     );
 }

@@ -101,7 +101,7 @@ impl<'a, 'g> Run<'a, 'g> {
     }
 
     /// Stores the outcome of a node, and which nodes are ready now.
-    fn complete(&self, state: &mut State, result: NodeResult) {
+    fn complete(&self, state: &mut State, result: NodeResult) -> Option<Payload> {
         let nodes = &self.plan.graph.nodes;
         match result {
             NodeResult::Done(node) => {
@@ -116,8 +116,9 @@ impl<'a, 'g> Run<'a, 'g> {
             }
             NodeResult::Chosen(node, outcome) => state.ready.extend(nodes[node].next.get(outcome)),
             NodeResult::Panicked(payload) if state.panic.is_none() => state.panic = Some(payload),
-            NodeResult::Panicked(payload) => discard(payload),
+            NodeResult::Panicked(payload) => return Some(payload),
         }
+        None
     }
 }
 
@@ -152,8 +153,12 @@ impl Work for Run<'_, '_> {
 
     fn exchange(&self, _: &Worker, result: NodeResult) -> Option<usize> {
         let mut state = lock(&self.state);
-        self.complete(&mut state, result);
-        self.next(&mut state)
+        let surplus = self.complete(&mut state, result);
+        let next = self.next(&mut state);
+        drop(state);
+        // Its destructor is user code, so the lock is not held.
+        surplus.into_iter().for_each(discard);
+        next
     }
 
     fn put_back(&self, node: usize) {

@@ -38,7 +38,9 @@ impl Builder {
     /// scoped, and may set up thread-local variables for the tasks.
     ///
     /// The pool starts spares itself: if tasks need what the caller sets up, allow
-    /// [none](Builder::spares). Ending the pool waits until each worker has been run or dropped.
+    /// [none](Builder::spares). Ending the pool waits until each worker has been run or dropped; a
+    /// worker that is dropped never runs its share of a broadcast. If the workers are
+    /// [pinned](Builder::pinning), this call waits until each has been run or dropped.
     ///
     /// ```
     /// use std::cell::Cell;

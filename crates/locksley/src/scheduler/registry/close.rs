@@ -7,6 +7,9 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence, lock};
 use crate::task::outstanding::all_done;
 
+/// Added to the count of start handlers when the construction of the pool fails.
+const BROKEN_OFF: isize = isize::MIN / 2;
+
 impl Registry {
     /// Counts a task that a thread outside of the pool is about to spawn.
     pub(crate) fn count_task_outside(&self) {
@@ -14,13 +17,26 @@ impl Registry {
         self.outside_tasks.spawn_shared();
     }
 
-    /// Called when a start handler, which was counted as a task from outside, is done or will not
-    /// run.
+    /// Counts a start handler that will run.
+    pub(crate) fn count_start_handler(&self) {
+        self.start_handlers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Called when a start handler is done or will not run.
     pub(crate) fn start_handler_done(&self) {
-        self.outside_tasks.finish_shared();
+        self.start_handlers.fetch_sub(1, Ordering::Release);
+        // Pairs with `end`: either this thread sees that the pool closes, or the others are woken
+        // after it, and see the count.
+        fence(Ordering::SeqCst);
         if self.is_drained() {
             self.wake_all();
         }
+    }
+
+    /// Ends the pool because its construction failed. It does not wait for start handlers.
+    pub(super) fn break_off(&self) {
+        self.start_handlers.fetch_add(BROKEN_OFF, Ordering::Relaxed);
+        self.end();
     }
 
     /// Called when a task of a closing pool is done. A worker with a main loop checks there whether
@@ -34,8 +50,11 @@ impl Registry {
         }
     }
 
+    /// Returns `true` if the pool closes, and neither a start handler nor a task is left.
     pub(crate) fn is_drained(&self) -> bool {
-        self.closing.load(Ordering::SeqCst) && self.has_no_tasks()
+        // Acquire: the tasks that the handlers have spawned are seen below.
+        let no_handlers = || self.start_handlers.load(Ordering::Acquire) <= 0;
+        self.closing.load(Ordering::SeqCst) && no_handlers() && self.has_no_tasks()
     }
 
     /// Returns `true` if no spawned task was outstanding at some time during the call.

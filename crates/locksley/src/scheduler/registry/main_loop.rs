@@ -32,7 +32,7 @@ impl Registry {
             let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has yet to start end as soon as they start.
-                self.end();
+                self.break_off();
                 self.join_threads();
                 return Err(BuildError::Thread {
                     started: index - first,
@@ -281,6 +281,6 @@ struct EndOnDrop<'r>(&'r Registry);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.break_off();
     }
 }

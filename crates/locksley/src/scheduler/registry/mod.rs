@@ -31,7 +31,7 @@ use crate::scheduler::idle::yield_backoff::YieldBackoff;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicIsize, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
@@ -64,6 +64,9 @@ pub(crate) struct Registry {
     pub(crate) depot: Depot,
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
+    /// Number of start handlers that have not run yet: they may use the pool. Negative if the
+    /// construction has failed.
+    start_handlers: AtomicIsize,
     closing: AtomicBool,
     /// Set once no thread is left that could run a job, although the pool has not ended.
     deserted: AtomicBool,
@@ -120,6 +123,7 @@ impl Registry {
             taken: AtomicUsize::new(size),
             depot: Depot::default(),
             outside_tasks: CachePadded::new(TaskCounts::default()),
+            start_handlers: AtomicIsize::new(0),
             closing: AtomicBool::new(false),
             deserted: AtomicBool::new(false),
             sleepers_barrier: SharedBarrier::default(),
