@@ -123,8 +123,8 @@ impl Latch {
         }
     }
 
-    /// Returns `true` if the latch is set. Otherwise marks it, so that the thread that sets it
-    /// calls its `wake`.
+    /// Returns `true` if the latch is set, without acquiring what the setter has written. Otherwise
+    /// marks it, so that the thread that sets it calls its `wake`.
     pub(crate) fn probe_or_await(&self) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
         while state != SET {
@@ -162,8 +162,11 @@ impl Latch {
     /// Blocks until the latch is set. `park` blocks until the setter's `wake`, and may return
     /// spuriously.
     pub(crate) fn park(&self, mut park: impl FnMut()) {
-        while !self.probe() && !self.probe_or_await() {
-            park();
+        // Only the probe acquires what the setter has written.
+        while !self.probe() {
+            if !self.probe_or_await() {
+                park();
+            }
         }
     }
 }
