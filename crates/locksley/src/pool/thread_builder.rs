@@ -129,12 +129,6 @@ impl ThreadCounts {
             waiters.drain(..).for_each(|waiter| waiter.unpark());
         }
     }
-
-    pub(crate) fn wait_until_empty(&self) {
-        while !self.is_empty_or_await() {
-            thread::park();
-        }
-    }
 }
 
 /// The function that starts the threads of a pool.

@@ -135,7 +135,9 @@ impl Registry {
         }
         self.join_threads();
         // Those that the caller of `build_with` has started, too.
-        self.thread_counts.wait_until_empty();
+        while !self.thread_counts.is_empty_or_await() {
+            std::thread::park();
+        }
     }
 
     /// Waits for the threads that the pool has started itself.

@@ -110,7 +110,7 @@ impl Registry {
                     let worth_it = worker.linger.begin_pause(self.now());
                     worth_it
                         .into_iter()
-                        .for_each(|worth_it| self.note_search(worth_it));
+                        .for_each(|worth_it| self.counts.note_search(worth_it));
                 }
                 let rested = self.rest_until(
                     &mut idle,

@@ -57,28 +57,16 @@ impl Registry {
         Sight(std::iter::once(own).chain(workers).collect())
     }
 
-    /// Returns `true` if a worker that was woken would have to share a processor with another one.
-    fn is_saturated(&self) -> bool {
-        let counts = self.counts.get();
-        counts.asleep() > 0 && counts.awake(self.size) >= self.processors
-    }
-
     /// Returns `true` if no worker need be woken for a job, because a napper will see it; drafts a
     /// napper if there is none. The napper restores the call that the pusher of the job has
     /// cleared.
     pub(crate) fn leaves_to_napper(&self) -> bool {
-        if !self.is_saturated() {
+        let counts = self.counts.get();
+        if counts.asleep() == 0 || counts.awake(self.size) < self.processors {
             return false;
         }
         self.counts.note_left();
         self.counts.has_napper() || self.draft_napper()
-    }
-
-    /// Returns `true` if a job, which its pusher may as well run itself, is left to a worker that
-    /// naps, because the last wake-ups were in vain. The pusher must renew its call. For a thread
-    /// that has passed a fence since it pushed the job.
-    pub(crate) fn leaves_to_nap(&self) -> bool {
-        self.counts.leaves_to_nap()
     }
 
     /// Drafts a sleeping worker as a napper. Returns `false` if none sleeps.

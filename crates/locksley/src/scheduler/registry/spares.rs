@@ -47,7 +47,7 @@ impl Registry {
         let blocked = Blocked(self);
         self.look_for_blocked(block);
         // The spare that was called may have been refused.
-        (!self.lacks_spares()).then_some(blocked)
+        (!self.counts.get().lacks_spares()).then_some(blocked)
     }
 
     /// Wakes a worker or a spare if there is work in sight, and leaves calls for later pushes. For
@@ -60,12 +60,6 @@ impl Registry {
         if work {
             self.wake_one();
         }
-    }
-
-    /// Returns `true` if more workers are blocked than there can be spares: then waiters take any
-    /// work themselves.
-    pub(crate) fn lacks_spares(&self) -> bool {
-        self.counts.get().lacks_spares()
     }
 
     /// Calls up a spare if one is wanted.

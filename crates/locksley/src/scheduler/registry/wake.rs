@@ -167,7 +167,7 @@ impl Registry {
             return;
         }
         if summoned {
-            self.note_search(false);
+            self.counts.note_search(false);
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
@@ -221,11 +221,6 @@ impl Registry {
             worker.linger.woken.set(true);
             self.wake_another();
         }
-    }
-
-    /// Notes whether a wake-up was worth its price.
-    pub(super) fn note_search(&self, worth_it: bool) {
-        self.counts.note_search(worth_it);
     }
 
     #[cold]

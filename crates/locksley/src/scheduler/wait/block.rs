@@ -154,7 +154,7 @@ impl Worker {
         ready: impl FnOnce() -> bool,
     ) -> bool {
         let registry = self.registry();
-        if registry.lacks_spares() {
+        if registry.counts.get().lacks_spares() {
             *blocked = None;
         }
         if blocked.is_none() {

@@ -115,7 +115,7 @@ impl Worker {
         // itself.
         let may_leave = self.has_deque_alone();
         let to_napper = may_leave && self.registry().leaves_to_napper();
-        let left = to_napper || may_leave && self.registry().leaves_to_nap();
+        let left = to_napper || may_leave && self.registry().counts.leaves_to_nap();
         let shown = attention.asked || !left && self.shows_unasked();
         if self.is_recorded() {
             self.seal();
