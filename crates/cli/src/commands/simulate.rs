@@ -35,7 +35,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate theory                                     the same as `locksley theory`";
 
 /// Default schedulers.
-const STRATEGIES: &str = "greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing";
+const STRATEGIES: &str = "greedy,split,lock-free,flexible,semi-private,steal-half,sharing,dealing";
 
 /// Simulates a computation under schedulers, on machines of any size. Writes simulate.json; with
 /// --sample also the loads over time, with --trace a timeline.
@@ -45,7 +45,7 @@ pub(crate) struct Simulate {
     /// list`); or arrivals:load=0.8 for items that arrive at a rate.
     computation: String,
     /// Schedulers, separated by commas; `all` stands for one of each kind [default:
-    /// greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing].
+    /// greedy,split,lock-free,flexible,semi-private,steal-half,sharing,dealing].
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
     /// Numbers of processors: 64, 1:8, 16:64:16, or 1,16,256.
@@ -323,7 +323,8 @@ const LEGEND: &str = "  \
 /// Returns the pool's strategy that corresponds to a scheduler of the simulator.
 fn pool_name(scheduler: &str) -> &'static str {
     match scheduler.split(':').next().unwrap_or_default() {
-        "lock-free" | "split" => "stealing (default)",
+        "split" => "stealing (default)",
+        "lock-free" => "chase-lev",
         "flexible" => "flexible",
         "semi-private" => "semi-private",
         "steal-half" => "steal-half",

@@ -127,7 +127,7 @@ fn simulations_come_out_the_same_again() {
          steal=3",
     );
     assert!(ran.out.contains("lock-free"), "{}", ran.out);
-    for part in ["stealing (default)", "time, ticks", "the unit of time"] {
+    for part in ["chase-lev", "time, ticks", "the unit of time"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     assert!(
