@@ -94,7 +94,14 @@ fn contender(name: &'static str, strategy: Strategy) -> Contender {
         let episodes = operations.clamp(1, 20);
         let seen: Vec<Episode> = (0..episodes).map(|_| episode(&pool, LONG)).collect();
         let stolen = seen.iter().filter(|episode| episode.was_stolen).count();
-        verify(name, "jobs of the other worker", episodes, stolen as u64)?;
+        // On a busy machine the other worker may lack a processor for as long as the task takes.
+        let are_most = 2 * stolen as u64 > episodes;
+        verify(
+            name,
+            "the other worker ran most of the jobs",
+            true,
+            are_most,
+        )?;
         let hidden = seen.iter().map(|episode| episode.hidden);
         let longest = hidden.clone().max().unwrap_or_default();
         Ok(Sample {
