@@ -1,8 +1,8 @@
 //! Affinity: tasks that prefer a certain worker, because its caches have their data.
 //!
-//! A hint, never a constraint. `sharing` follows Acar, Blelloch and Blumofe's scheme as Rito puts it
-//! ("Scheduling computations", Algorithm 14): the task is in the spawner's queue like any other, and
-//! an offer of it in the preferred worker's mailbox. `dealing:locality` is Hendler and Shavit's
+//! A hint, never a constraint. `sharing` follows Acar, Blelloch and Blumofe's scheme as Rito gives
+//! it ("Scheduling computations", Algorithm 14): the task is in the spawner's queue like any other,
+//! and an offer of it in the preferred worker's mailbox. `dealing:locality` is Hendler and Shavit's
 //! ("Work Dealing", Figure 5). Under other strategies the call costs as much as a plain spawn.
 //!
 //! **No wake-up is lost.** If the push wakes the preferred worker, that worker searches everywhere,

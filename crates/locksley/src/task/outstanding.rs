@@ -15,6 +15,8 @@
 //! | T1 | a task is done: store | Release | T2 | a reader that counts the task as done might miss its spawning, or that of a task which it spawned | `outstanding::models::a_task_that_spawns_is_not_missed` |
 //! | T2 | read done | Acquire | T1 | as T1 | as T1 |
 //! | T3 | light barrier between T1 and the check whether the pool closes | compiler | the sleeper's heavy one | an adopted thread that finishes the last task, and a worker that goes to sleep while the pool closes, would miss each other | not shown by loom: the sleeper's side is the same as in `sleep::models` |
+//! | T4 | a start handler is done: subtract; read the count of start handlers | Release, Acquire | each other | a worker that sees no handler might miss a task that one has spawned | not shown by loom: the same pair as T1 and T2 |
+//! | T5 | fence between T4 and the check whether the pool closes | SeqCst | the fence of `wake_all` after the pool closes | a builder that is dropped unrun, and the thread that closes the pool, would miss each other | not shown by loom: as T3 |
 
 use locksley_queue::barrier;
 

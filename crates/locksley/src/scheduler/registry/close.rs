@@ -24,10 +24,8 @@ impl Registry {
 
     /// Called when a start handler is done or will not run.
     pub(crate) fn start_handler_done(&self) {
-        self.start_handlers.fetch_sub(1, Ordering::Release);
-        // Pairs with `end`: either this thread sees that the pool closes, or the others are woken
-        // after it, and see the count.
-        fence(Ordering::SeqCst);
+        self.start_handlers.fetch_sub(1, Ordering::Release); // [T4]
+        fence(Ordering::SeqCst); // [T5]
         if self.is_drained() {
             self.wake_all();
         }
@@ -52,8 +50,7 @@ impl Registry {
 
     /// Returns `true` if the pool closes, and neither a start handler nor a task is left.
     pub(crate) fn is_drained(&self) -> bool {
-        // Acquire: the tasks that the handlers have spawned are seen below.
-        let no_handlers = || self.start_handlers.load(Ordering::Acquire) <= 0;
+        let no_handlers = || self.start_handlers.load(Ordering::Acquire) <= 0; // [T4]
         self.closing.load(Ordering::SeqCst) && no_handlers() && self.has_no_tasks()
     }
 

@@ -354,8 +354,8 @@ impl Drop for Registry {
 const ORPHANED: &str = "locksley: this process was forked, and the threads of this pool are its \
     parent's: build a pool in the child, or use the global pool, which starts anew there";
 
-const WORKER_LEFT: &str = "locksley: a worker of this pool has left, so that no broadcast can reach \
-    it: the pool ends, or the thread that it had adopted has ended";
+const WORKER_LEFT: &str = "locksley: a worker of this pool has left, so that no broadcast can \
+    reach it: the pool ends, or the thread that it had adopted has ended";
 
 const DESERTED: &str = "locksley: the thread that was this pool's only worker has ended: build the \
     pool on a thread that outlives it, or with more workers";

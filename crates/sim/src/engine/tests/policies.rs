@@ -132,7 +132,8 @@ fn a_donor_decides_when_and_to_whom() {
     assert_eq!(setup, setup.clone());
 }
 
-/// Tests that an owner of a semi-private deque pays a fence for each offer, whoever decides it.
+/// Tests that an owner of a semi-private deque pays a fence for each offer, under the
+/// strategy's own policy and under a user's donor.
 #[test]
 fn every_offer_from_a_semi_private_deque_costs_a_fence() {
     let setup = Setup::new(8, "private-sharing".parse().unwrap());
