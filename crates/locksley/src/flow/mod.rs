@@ -10,75 +10,7 @@
 //! access modes read, write, read-write and cumulative write, execution in the reference order,
 //! synchronisation by the data. Here the accesses of a task are part of its type, so it cannot
 //! touch anything else.
-//!
-//! # Objects
-//!
-//! | to share | use |
-//! |---|---|
-//! | data borrowed from the caller | [`Flow::object`] |
-//! | a value that the flow owns | [`Flow::value`] |
-//! | pieces of a slice, tiles of a matrix | [`Flow::tiles`], [`Flow::grid`] |
-//! | an accumulator of many tasks | [`Flow::cumulative`], [`Flow::cumulative_value`] |
-//!
-//! The modes are [`read`](Object::read), [`write`](Object::write), [`update`](Object::update),
-//! [`cumulate`](Object::cumulate) and [`write_new`](Object::write_new); [`Accesses`] lists what a
-//! task gets for each.
-//!
-//! # Tasks of tasks
-//!
-//! A task that was forked with [`Flow::fork_nested`] has a flow of its own. It may make objects of
-//! the data it has access to, and fork tasks with accesses to those. It is done when they are, so
-//! its caller cannot tell whether it did the work itself.
-//!
-//! ```
-//! use locksley::flow::{Flow, Object, Write, flow};
-//!
-//! fn fib<'f>(f: &'f Flow<'f, '_>, n: u64, mut result: Write<'f, u64>) {
-//!     if n < 2 {
-//!         return result.set(n);
-//!     }
-//!     let (x, y, result) = (f.value(0), f.value(0), f.value(result));
-//!     f.fork_nested(x.write(), move |f, x| fib(f, n - 1, x));
-//!     f.fork_nested(y.write(), move |f, y| fib(f, n - 2, y));
-//!     f.fork((x.read(), y.read(), result.update()), |(x, y, result)| result.set(x + y));
-//! }
-//!
-//! let mut result = 0;
-//! flow(|f| {
-//!     let result = f.object(&mut result);
-//!     f.fork_nested(result.write(), |f, result| fib(f, 15, result));
-//! });
-//! assert_eq!(result, 610);
-//! ```
-//!
-//! # Graphs that are known beforehand
-//!
-//! A [`Graph`] has nodes and edges, which are declared first. It can run many times, and conditions
-//! choose which node runs next.
-//!
-//! # When tasks run
-//!
-//! Idle workers take tasks as soon as they are forked, while the body goes on. Dependencies are
-//! computed only when they do (`engine` has the protocol). The worker that runs the body runs the
-//! remaining tasks, in order, when the body returns or calls [`Flow::sync`]. A body that is
-//! thousands of tasks ahead runs the oldest ones before it goes on.
-//!
-//! # No deadlock
-//!
-//! A task waits only for tasks that were forked before it, by the same body. So waits form no
-//! cycle, and the first task that is not done can always run. No task holds anything while it
-//! waits: a task starts when all of its accesses are granted.
-//!
-//! # Panics and cancellation
-//!
-//! If a task panics, the objects that it might have written are lost: tasks that access them later
-//! do not run, nor do those that depend on such tasks. A cumulative write depends on nothing. All
-//! others run, and then the panic reaches the caller of the flow. If several tasks have panicked,
-//! the caller gets the panic of the first one in the order of the program; a panic of the body
-//! itself comes after those of the tasks that it has forked. In a nested flow, that panic counts as
-//! the panic of the task that has the flow. Borrowed objects keep the state that they have then.
-//!
-//! A flow that is [cancelled](Flow::cancel) starts no more tasks.
+#![cfg_attr(doc, doc = include_str!("../../docs/examples/flow.md"))]
 
 mod access;
 mod arena;

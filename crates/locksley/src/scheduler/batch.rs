@@ -1,4 +1,5 @@
-//! Moving several forked jobs at once, under `steal-half` where waiters take any work.
+//! Moving several forked jobs at once, under `steal-half` where waiters take any work. The guide to
+//! strategies has a proof why no order of moved jobs would serve waiters that leapfrog.
 //!
 //! A thief takes as many of a victim's public forked jobs as [`Amount`](locksley_policy::Amount)
 //! says, with one compare-and-swap. It runs the *oldest* and keeps the others in its queue of moved
@@ -10,20 +11,6 @@
 //! all work, begins last. A search that would soon end in that half, such as rayon's `find_any`
 //! over an endless range, does not get there: it goes on for as long as the smaller parts take, and
 //! seems to hang.
-//!
-//! **Why not if waiters leapfrog.** A waiter may run a job only if it descends from what it waits
-//! for. It knows that of the jobs in the deque of the worker that runs the awaited job, since that
-//! deque holds what was forked below that job, in the order of the stack (`wait`, `task_stack`).
-//! *Claim:* no order of moved jobs preserves that for a batch of two. Let worker A fork x and then,
-//! inside the first closure of the same join, y; so x does not descend from y, nor y from x, and A
-//! waits for y before it waits for x. Thief B takes both, and runs one. If B runs x while y is in
-//! its queue: A waits for y, which has not begun, so no job descends from it that A could run. To
-//! take y itself, A would have to find it in the middle of B's queue, since unrelated jobs are
-//! above and below it. If B runs y while x is in its queue: A waits for y, looks at B, and finds x,
-//! which does not descend from y. It must not run x: x may want a lock that the frame below A's
-//! wait holds. So every job of a batch except the one that runs is out of reach for the worker that
-//! will wait for it, until B is done with the other one. If thieves take one job at a time, there
-//! is no such job: a stolen job runs at once.
 
 use locksley_queue::Steal;
 

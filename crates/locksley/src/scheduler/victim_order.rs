@@ -387,6 +387,12 @@ impl Worker {
     fn counted(&self, victim: usize, answer: Steal<JobRef>) -> Steal<JobRef> {
         let ghost = matches!(&answer, Steal::Success(job) if is_ghost(*job));
         self.count_attempt(victim, &answer, ghost);
+        if answer.is_success() {
+            let registry = self.registry();
+            let was_last = registry.worker(victim).deque.public_len() == 0;
+            self.tiny_work
+                .note_steal(self.search_time.get(), registry.now(), was_last);
+        }
         answer
     }
 

@@ -24,7 +24,7 @@ const WORTH: u64 = 4;
 
 /// Approximate cost of waking a worker, for both sides together, in nanoseconds. Less work than
 /// that is not worth a wake-up.
-const WAKE_UP: u64 = 30_000;
+const WAKE_UP: u64 = 25_000;
 
 /// A new value makes up one part in this many of an average.
 const WEIGHT: u64 = 4;

@@ -8,4 +8,5 @@ pub(crate) mod linger;
 mod model;
 pub(crate) mod shared_barrier;
 pub(crate) mod sleep;
+pub(crate) mod tiny_work;
 pub(crate) mod yield_backoff;

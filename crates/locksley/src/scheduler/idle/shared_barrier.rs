@@ -1,20 +1,6 @@
 //! Heavy barriers that are shared by workers that go to sleep at about the same time.
 //!
-//! A sleeper leaves its calls, and passes a heavy barrier before its last look for work (`sleep`).
-//! That barrier interrupts every processor that runs the process. Any barrier that begins after the
-//! calls serves the purpose, so of many workers that run out of work together, one passes it for
-//! all.
-//!
-//! ```text
-//!   sleeper                              a worker that passes the barrier
-//!   leaves its calls, fence              begun + 1
-//!   ticket = begun                       heavy barrier
-//!   ... naps ...                         ended = the number that it had begun with
-//!   ended > ticket: looks for work
-//! ```
-//!
-//! A barrier with a number above the ticket has begun after the fence. A push that checks for a
-//! call after that barrier sees the sleeper's; any other push was visible when the barrier ended.
+//! `README.md` describes them.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|

@@ -1,52 +1,6 @@
 //! Sleeping, without a lost wake-up and without a fence in `push`.
 //!
-//! ```text
-//!   sleeper                                 pusher
-//!   state = ASLEEP, asleep + 1, fence       pushes a job
-//!   calls every worker that is not called   light barrier
-//!   is there work in sight?                 called?  ── yes ──> clears the call, fence, wakes one,
-//!     yes: ends its sleep                                       calls itself if more sleep
-//!     no:  napping + 1, parks for a while,    (or leaves it to a worker that naps)
-//!          napping - 1, fence, calls again
-//!   heavy barrier
-//!   is there work in sight?
-//!     yes: ends its sleep
-//!     no:  parks until it is not ASLEEP
-//! ```
-//!
-//! **No wake-up is lost.** The heavy barrier falls between two of the pusher's instructions. If it
-//! falls after the push, the sleeper sees the job. If it falls before the light barrier, the pusher
-//! checks for a call after it, and sees the call. There is no third case: the light barrier keeps
-//! the push before the check. A pusher that sees the call also sees the sleeper asleep, and wakes
-//! it or another one to search. The woken worker finds the job, or finds that another worker took
-//! it. If it starts something else while the job is still in sight, it wakes another worker in its
-//! place.
-//!
-//! **The barrier comes late** because it costs microseconds, and interrupts every processor that
-//! runs the process. A program with short serial phases wakes its sleepers before the barrier is
-//! due. Until then a sleeper can miss a push whose store was not visible yet when it looked. The
-//! sleeper pauses before it looks for longer than a store takes to become visible, so this is not
-//! seen in practice, and would cost no more than the nap.
-//!
-//! **A napper restores the call that a push has cleared** to leave its job to the napper, because
-//! as many workers are awake as there are processors (`README.md`). When its nap ends, the napper
-//! ceases to count as one, passes a fence, and leaves its calls again. The pusher passes a fence
-//! after it has cleared its call. So either the pusher does not see the napper, and wakes a worker
-//! itself; or the napper sees that the call is missing, and restores it. A push in between may see
-//! no call, and its job may not be visible yet when the napper looks. So if a push has relied on
-//! it, the napper passes a heavy barrier after it has restored the calls, even if it gets up. A
-//! drafted sleeper that is woken before it has taken up its draft does the same.
-//!
-//! **If the barrier is refused** after it had been granted (by a seccomp filter), sleepers may miss
-//! a push. They sleep for a short time only, and look again.
-//!
-//! **A sleeper writes two words**, its own state and the count of sleepers, and leaves a call only
-//! at workers that have none: those that have pushed something since a worker last went to sleep.
-//!
-//! **The end of a sleep.** One exchange decides whether the waker ends it, and then unparks the
-//! sleeper, or the sleeper itself. The winner subtracts one from `asleep`. A sleeper that finds its
-//! state SEARCH was woken to look for work; one that finds UP was woken for a targeted job or the
-//! pool's end.
+//! `README.md` describes the protocol and argues that no wake-up is lost.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|

@@ -85,7 +85,9 @@ impl Registry {
             } else if let Some(queued) = worker.find_work() {
                 self.end_pause(worker, &mut idle);
                 worker.linger.targeted.set(false);
+                let stolen = worker.tiny_work.begin_job();
                 worker.run_job(queued);
+                worker.tiny_work.end_job(stolen, || self.now());
                 worker.end_work();
                 if !spare {
                     worker.run_newest();
@@ -246,6 +248,11 @@ impl Registry {
     /// another from running.
     fn is_overcommitted(&self) -> bool {
         self.size > self.processors && self.counts.get().awake(self.size) > self.processors
+    }
+
+    /// Returns `true` if at least as many workers are awake as there are processors.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.counts.get().awake(self.size) >= self.processors
     }
 
     /// Yields the processor. Returns `false`, and does not yield, if the caller should sleep

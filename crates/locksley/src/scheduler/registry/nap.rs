@@ -82,17 +82,15 @@ impl Registry {
         drafted.is_some()
     }
 
-    /// Ends a nap or a draft of the calling worker, and restores the calls that pushes have cleared
-    /// because they relied on it. Returns `true` if the worker may have missed a push that saw no
-    /// call, and must pass a heavy barrier before it looks for work.
-    fn end_nap(&self) -> bool {
-        let left = self.counts.end_nap();
-        self.leave_calls() || left
-    }
-
-    /// [`end_nap`](Registry::end_nap) for a worker that gets up, and then looks for work.
+    /// Ends a nap or a draft of the calling worker, which gets up and looks for work. If a push has
+    /// relied on it, restores the calls that such pushes have cleared. Then it may have missed a
+    /// push that saw no call, and passes a heavy barrier.
     pub(super) fn end_nap_to_get_up(&self) {
-        if self.end_nap() && !self.sleepers_barrier.pass() {
+        if !self.counts.end_nap() {
+            return;
+        }
+        self.leave_calls();
+        if !self.sleepers_barrier.pass() {
             // The worker that this wakes sleeps no longer than a nap, and sees what the caller may
             // have missed.
             self.wake_one();
@@ -163,7 +161,8 @@ impl Registry {
     /// it. `called` tells when the caller has called all workers, and how many there were; `None`
     /// if it has not.
     fn look_for_good(&self, called: Option<(Ticket, usize)>) -> Option<bool> {
-        let must_pass = self.end_nap();
+        let left = self.counts.end_nap();
+        let must_pass = self.leave_calls() || left;
         let is_ordered = |(ticket, workers)| {
             self.sleepers_barrier.was_passed_since(ticket) && self.workers() == workers
         };

@@ -21,8 +21,8 @@ mod block;
 mod search;
 mod sleeps;
 
-use std::thread;
 use std::time::Duration;
+use std::{mem, thread};
 
 use locksley_trace::Activity;
 
@@ -39,10 +39,17 @@ use crate::task::latch::{Awaited, Latch};
 
 /// How long a thread outside of the pool spins on a latch before it yields. Parking and waking it
 /// takes several times as long, so a short task gains much, and a long one loses little.
-const GLANCE: Duration = Duration::from_micros(3);
+const GLANCE: Duration = Duration::from_micros(1);
 
 /// How long that thread spins and yields before it parks.
 const PATIENCE: Duration = Duration::from_micros(25);
+
+/// How long, if it has a processor to itself and the workers share the others. Once it parks, the
+/// system moves one of them to the free processor.
+const ALONE: Duration = Duration::from_micros(6);
+
+/// A yield that is shorter has not run another thread.
+const SWITCH: Duration = Duration::from_micros(1);
 
 /// Blocks a thread that is not a worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
@@ -54,10 +61,13 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
         while !latch.probe() && start.elapsed() < GLANCE {
             std::hint::spin_loop();
         }
-        while !latch.probe()
-            && start.elapsed() < PATIENCE
-            && registry.try_yield(&registry.outside_yields)
-        {}
+        let mut now = Duration::ZERO;
+        while !latch.probe() && now < PATIENCE && registry.try_yield(&registry.outside_yields) {
+            let before = mem::replace(&mut now, start.elapsed());
+            if now - before < SWITCH && now > ALONE && registry.is_crowded() {
+                break;
+            }
+        }
     }
     latch.park(thread::park);
 }
@@ -123,7 +133,9 @@ impl Worker {
                 (idle, sleeps) = (0, Sleeps::default());
             } else if let Some(queued) = self.helpful_job(awaited, group) {
                 blocked = None;
+                let stolen = self.tiny_work.begin_job();
                 self.help(queued);
+                self.tiny_work.end_job(stolen, || registry.now());
                 (idle, sleeps) = (0, Sleeps::default());
             // If this puts jobs into the pool's queue, the awaited one may be among them.
             } else if registry.rest(&mut idle) && !self.expose_jobs() {

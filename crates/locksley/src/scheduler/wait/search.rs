@@ -18,7 +18,7 @@ impl Worker {
     /// Returns a job of another worker to run while waiting for a group.
     pub(super) fn helpful_job(&self, awaited: &impl Awaited, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        if self.is_deep() {
+        if self.pauses_steals() || self.is_deep() {
             return None;
         }
         let descendant = if registry.leapfrogs() {

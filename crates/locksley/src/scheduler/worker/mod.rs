@@ -22,6 +22,7 @@ use crate::pool::config::Config;
 use crate::scheduler::donor::{OwnDonor, make_donor};
 use crate::scheduler::idle::linger::Linger;
 use crate::scheduler::idle::sleep::SleepState;
+use crate::scheduler::idle::tiny_work::TinyWork;
 use crate::scheduler::idle::yield_backoff::YieldBackoff;
 use crate::scheduler::injector::Injector;
 use crate::scheduler::registry::Registry;
@@ -71,8 +72,8 @@ pub struct Worker {
     exposes_one: bool,
     eager_exposure: EagerExposure,
     last_request: LastRequest,
-    /// When the current search first read the pool's clock.
-    search_time: Cell<Option<u64>>,
+    /// When the current search began.
+    pub(crate) search_time: Cell<u64>,
     /// Set if the current search may request work of its victims.
     may_request: Cell<bool>,
     /// Set if the worker has run a job since its last search.
@@ -98,6 +99,7 @@ pub struct Worker {
     registry: Cell<*const Registry>,
     pub(crate) sleep: SleepState,
     pub(crate) linger: Linger,
+    pub(crate) tiny_work: TinyWork,
     /// Decides whether the worker may yield while it is idle.
     pub(crate) yields: YieldBackoff,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
@@ -141,7 +143,7 @@ impl Worker {
             exposes_one: config.strategy == Strategy::SemiPrivate,
             eager_exposure: EagerExposure::default(),
             last_request: LastRequest::default(),
-            search_time: Cell::new(None),
+            search_time: Cell::new(0),
             may_request: Cell::new(true),
             has_worked: Cell::new(false),
             sealed: AtomicBool::new(false),
@@ -158,6 +160,7 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             sleep: SleepState::new(),
             linger: Linger::new(),
+            tiny_work: TinyWork::new(),
             yields: YieldBackoff::new(),
             last_cpu: AtomicUsize::new(0),
             task_stack: TaskStack::new(),

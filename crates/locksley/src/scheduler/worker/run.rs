@@ -146,9 +146,19 @@ impl Worker {
     /// Looks for a job everywhere: in the worker's own queue, among offers, in the pool's queue and
     /// at other workers.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
-        self.take_own()
-            .or_else(|| self.receive())
-            .or_else(|| self.find_work_abroad())
+        let pauses = self.pauses_steals();
+        let own = self.take_own().or_else(|| self.receive());
+        own.or_else(|| {
+            if pauses {
+                return self.registry().injector.pop();
+            }
+            self.find_work_abroad()
+        })
+    }
+
+    /// Returns `true` if the worker should not steal yet, because its last steals brought little.
+    pub(crate) fn pauses_steals(&self) -> bool {
+        self.tiny_work.pauses(|| self.registry().now())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: a job that it takes

@@ -72,7 +72,7 @@ impl Worker {
             Steal::Empty => {
                 // Makes its next push public at once.
                 if victim.deque.request() {
-                    victim.last_request.note(self.search_time(), false);
+                    victim.last_request.note(self.search_time.get(), false);
                 }
                 Steal::Empty
             }
@@ -80,12 +80,12 @@ impl Worker {
         }
     }
 
-    /// Begins a search, for which the clock is read anew.
+    /// Begins a search, for which the clock is read once.
     ///
     /// The first search after a job does not ask victims for work. A worker whose job was stolen
     /// makes its next fork public unasked, and a request just then would hold it up.
     pub(crate) fn begin_search(&self) {
-        self.search_time.set(None);
+        self.search_time.set(self.registry().now());
         self.may_request.set(!self.has_worked.take());
     }
 
@@ -94,17 +94,9 @@ impl Worker {
         self.has_worked.set(true);
     }
 
-    /// Returns the time of the pool's clock, which is read once in a search.
-    fn search_time(&self) -> u64 {
-        let time = self.search_time.get();
-        let time = time.unwrap_or_else(|| self.registry().now());
-        self.search_time.set(Some(time));
-        time
-    }
-
     #[cold]
     fn demand(&self, victim: &Worker) -> Steal<JobRef> {
-        let now = self.search_time();
+        let now = self.search_time.get();
         if victim.deque.request() {
             victim.last_request.note(now, false);
             return Steal::Private;
@@ -151,7 +143,7 @@ impl Worker {
         let mut left = load.min(most);
         let mut refusals = 0;
         while left > 0 && refusals < REFUSALS {
-            self.search_time.set(None);
+            self.search_time.set(self.registry().now());
             self.may_request.set(true);
             let mut answer = self.steal_one(victim);
             let may_force = !victim.reference && !victim.sealed.load(Ordering::Relaxed);
