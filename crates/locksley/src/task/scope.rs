@@ -14,7 +14,7 @@ use crate::scheduler::worker::Worker;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::count_latch::CountLatch;
-use crate::task::job::{GroupId, HeapJob, Job, JobRef, Payload, catch, discard};
+use crate::task::job::{GroupId, HeapJob, Job, JobRef, Payload, catch};
 use crate::task::latch::{Awaited, Latch};
 use crate::task::panics::FirstPanic;
 use crate::task::spawn::{SpawnMode, push};
@@ -277,7 +277,7 @@ impl<'scope> Scope<'scope> {
         match (&self.waiter, Worker::current()) {
             (Waiter::Worker(_), Some(worker)) => self.complete_on(worker, body),
             (_, here) => {
-                let result = catch(body);
+                let result = self.keep_panic(catch(body));
                 // SAFETY: the count starts with one for the body; the scope is the caller's.
                 unsafe { Scope::done(self, None) };
                 match here {
@@ -300,6 +300,7 @@ impl<'scope> Scope<'scope> {
             None => catch(body),
             Some(scope) => catch(|| scope.run_body(worker, body)),
         };
+        let result = self.keep_panic(result);
         // The count starts with one for the body, and its owner has not waited for it yet.
         self.pending.take_away(true);
         if !self.pending.is_over() {
@@ -309,16 +310,19 @@ impl<'scope> Scope<'scope> {
         self.end(result)
     }
 
-    /// Returns the body's result, or resumes the panic of body or tasks.
+    /// Returns the body's result. Keeps its panic if it is the first one.
     #[inline]
-    fn end<R>(&self, result: Result<R, Payload>) -> R {
+    fn keep_panic<R>(&self, result: Result<R, Payload>) -> Option<R> {
+        result.map_err(|payload| self.panic.keep(payload)).ok()
+    }
+
+    /// Returns the body's result, or resumes the first panic of body and tasks.
+    #[inline]
+    fn end<R>(&self, result: Option<R>) -> R {
         match (result, self.panic.take()) {
-            (Ok(result), None) => result,
-            (Err(payload), other) => {
-                other.into_iter().for_each(discard);
-                panic::resume_unwind(payload)
-            }
-            (Ok(_), Some(payload)) => panic::resume_unwind(payload),
+            (Some(result), None) => result,
+            (_, Some(payload)) => panic::resume_unwind(payload),
+            (None, None) => unreachable!("the body has run"),
         }
     }
 }

@@ -106,6 +106,28 @@ fn in_a_scope() {
 
 #[test]
 #[cfg_attr(panic = "abort", ignore = "it unwinds")]
+fn of_a_scope_the_first_one_reaches_the_caller() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let message = panic_of(|| {
+        pool.scope(|s| {
+            s.spawn(|_| panic!("task"));
+            // The only worker runs the task.
+            locksley::yield_now();
+            panic!("body");
+        });
+    });
+    assert_eq!(message, "task");
+    let message = panic_of(|| {
+        pool.scope(|s| {
+            s.spawn(|_| panic!("task"));
+            panic!("body");
+        });
+    });
+    assert_eq!(message, "body");
+}
+
+#[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn in_a_spawned_task() {
     for strategy in Strategy::ALL {
         let seen = Arc::new(AtomicUsize::new(0));
