@@ -388,10 +388,10 @@ impl Worker {
         let ghost = matches!(&answer, Steal::Success(job) if is_ghost(*job));
         self.count_attempt(victim, &answer, ghost);
         if answer.is_success() {
-            let registry = self.registry();
-            let was_last = registry.worker(victim).deque.public_len() == 0;
-            self.tiny_work
-                .note_steal(self.search_time.get(), registry.now(), was_last);
+            let (victim, now) = (self.registry().worker(victim), self.registry().now());
+            let others = victim.deque.public_len() + victim.stealer().map_or(0, |own| own.len());
+            let since = self.search_time.get();
+            self.tiny_work.note_steal(since, now, others == 0);
         }
         answer
     }

@@ -19,7 +19,7 @@
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could rely on a worker that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
 //! | K5 | a nap begins, ends, is read | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
-//! | K8 | a push is about to rely on a napper; a nap ends | Release; AcqRel | each other | the napper must see the cleared call, to restore it | `sleep::models::a_call_that_is_left_to_a_napper_comes_back` |
+//! | K8 | a push is about to rely on a napper; a nap ends | Release; AcqRel | each other | the napper must see the cleared call, to restore it; both are exchanges, so that it sees those of all pushes since a nap last ended, though they may rely on another napper | `sleep::models::a_call_that_is_left_to_a_napper_comes_back`, `a_napper_restores_the_calls_of_all_whose_notes_it_takes` |
 //! | K9 | fence between K8, or the sight of a job, and the look for a napper | SeqCst | K6 | the napper that the push relies on could miss that, and pass no barrier; or the job that another worker saw | as K8; the second: none, a relay takes a third thread |
 
 use crossbeam_utils::CachePadded;
@@ -166,7 +166,7 @@ struct Naps {
     napping: AtomicIsize,
     /// Number of workers in a row that were woken for less work than a wake-up is worth.
     in_vain: AtomicUsize,
-    /// Set if a push has left its job, and cleared its call, since a nap last ended.
+    /// Set if a push has cleared its call, and looked for a napper, since a nap last ended.
     left: AtomicBool,
 }
 
@@ -264,8 +264,8 @@ impl AtomicCounts {
         self.naps.napping.fetch_add(1, Ordering::Relaxed); // [K5]
     }
 
-    /// Counts a napper that is about to leave its calls again, and to look for work. Returns `true`
-    /// if a push may have relied on it: the caller must pass a heavy barrier between the two.
+    /// Counts the end of a nap. Returns `true` if a push has relied on this or another napper since
+    /// a nap last ended: the caller restores the calls, passes a heavy barrier, and looks for work.
     pub(crate) fn end_nap(&self) -> bool {
         self.naps.napping.fetch_sub(1, Ordering::Relaxed); // [K5]
         fence(Ordering::SeqCst); // [K6]
@@ -274,7 +274,7 @@ impl AtomicCounts {
 
     /// Notes that a push has cleared its call, and is about to rely on a worker that naps.
     pub(crate) fn note_left(&self) {
-        self.naps.left.store(true, Ordering::Release); // [K8]
+        self.naps.left.swap(true, Ordering::Release); // [K8]
         fence(Ordering::SeqCst); // [K9]
     }
 

@@ -200,6 +200,153 @@ fn a_call_that_is_left_to_a_napper_comes_back() {
     });
 }
 
+/// Answers a call, if there is one, after a push: leaves the job to a napper if the pusher `relies`
+/// on one because as many workers are awake as there are processors, or else wakes a sleeper.
+fn answer_call(
+    relies: bool,
+    sleepers: &AtomicCounts,
+    states: &[Arc<SleepState>],
+    deque: &Embedded<usize>,
+) {
+    // SAFETY: the caller is the owner.
+    if !unsafe { take_call(deque) }.requested {
+        return;
+    }
+    if relies {
+        sleepers.note_left();
+        if sleepers.has_napper() {
+            return;
+        }
+    }
+    sleepers.choose(states.iter().map(|state| ((), &**state)));
+    if sleepers.get().wants_work() {
+        deque.request_attention();
+    }
+}
+
+/// Ends the nap of a worker that gets up, and restores the calls if a push has relied on a napper.
+/// Returns `false` if the barrier was refused.
+fn end_nap_to_get_up(sleepers: &AtomicCounts, deques: &[&Embedded<usize>]) -> bool {
+    if !sleepers.end_nap() {
+        return true;
+    }
+    for deque in deques {
+        leave_call(deque);
+    }
+    barrier::heavy()
+}
+
+/// A napper gets up just when another worker pushes, which wakes it or relies on it. A `second`
+/// sleeper does not nap, and relies on the call. After that, either the next push sees a call, or
+/// the napper sees that push when it looks.
+fn a_napper_gets_up(relies: bool, second: bool) {
+    loom::model(move || {
+        let (state, sleepers, deque) = asleep();
+        sleepers.begin_nap();
+        let other = Arc::new(SleepState::new());
+        if second {
+            sleepers.begin_sleep(&other);
+        }
+        let napper = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                assert!(end_nap_to_get_up(&sleepers, &[&deque]));
+                sleepers.end_sleep(&state);
+                deque.is_empty()
+            })
+        };
+        // SAFETY: this thread is the owner, for all of these.
+        let called = unsafe {
+            if deque.push(1_usize).1 {
+                answer_call(relies, &sleepers, &[state, other], &deque);
+            }
+            deque.pop();
+            deque.push(2_usize).1
+        };
+        let missed = napper.join().unwrap();
+        let all_up = sleepers.get().asleep() == 0;
+        assert!(
+            called || !missed || all_up,
+            "the call is gone, and the napper saw nothing"
+        );
+        assert!(deque.is_attention_requested() || all_up, "its call is gone");
+    });
+}
+
+#[test]
+fn a_napper_that_a_push_wakes_need_not_restore_the_call() {
+    a_napper_gets_up(false, false);
+    a_napper_gets_up(false, true);
+}
+
+#[test]
+fn a_napper_that_gets_up_restores_the_call_that_was_left_to_it() {
+    a_napper_gets_up(true, false);
+    a_napper_gets_up(true, true);
+}
+
+/// A worker goes to sleep, and relies on a call that stands, just when a pusher leaves that call
+/// to a napper, which gets up.
+#[test]
+fn a_sleeper_may_rely_on_a_call_that_is_left_to_a_napper() {
+    loom::model(|| {
+        let (state, sleepers, deque) = asleep();
+        sleepers.begin_nap();
+        let second = Arc::new(SleepState::new());
+        let napper = {
+            let (sleepers, deque) = (sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                assert!(end_nap_to_get_up(&sleepers, &[&deque]));
+                sleepers.end_sleep(&state);
+            })
+        };
+        let sleeper = {
+            let (second, sleepers, deque) = (second.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                sleepers.begin_sleep(&second);
+                leave_call(&deque);
+            })
+        };
+        // SAFETY: this thread is the owner.
+        unsafe { deque.push(1_usize) };
+        answer_call(true, &sleepers, &[second.clone()], &deque);
+        napper.join().unwrap();
+        sleeper.join().unwrap();
+        assert!(
+            deque.is_attention_requested() || !second.is_asleep(),
+            "a worker sleeps, and its call is gone"
+        );
+    });
+}
+
+/// Two pushers leave their calls to a napper, and another napper, which gets up first, takes the
+/// notes of both: it restores both calls, since the first napper will not.
+#[test]
+fn a_napper_restores_the_calls_of_all_whose_notes_it_takes() {
+    loom::model(|| {
+        let (_, sleepers, one) = asleep();
+        let two = Arc::new(Embedded::<usize>::new());
+        leave_call(&two);
+        sleepers.begin_nap();
+        sleepers.begin_nap();
+        let pusher = {
+            let (sleepers, two) = (sleepers.clone(), two.clone());
+            thread::spawn(move || answer_call(true, &sleepers, &[], &two))
+        };
+        let napper = {
+            let (sleepers, one, two) = (sleepers.clone(), one.clone(), two.clone());
+            thread::spawn(move || assert!(end_nap_to_get_up(&sleepers, &[&one, &two])))
+        };
+        answer_call(true, &sleepers, &[], &one);
+        pusher.join().unwrap();
+        napper.join().unwrap();
+        // The other napper gets up last.
+        assert!(end_nap_to_get_up(&sleepers, &[&one, &two]));
+        assert!(one.is_attention_requested(), "a call is gone");
+        assert!(two.is_attention_requested(), "a call is gone");
+    });
+}
+
 /// A pusher drafts a sleeper that is getting up just then: the draft is ended, and the call comes
 /// back for workers that are still asleep.
 #[test]
@@ -210,8 +357,7 @@ fn a_draft_that_comes_too_late_is_ended() {
             let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
             thread::spawn(move || {
                 if sleepers.end_sleep(&state).drafted {
-                    sleepers.end_nap();
-                    leave_call(&deque);
+                    assert!(end_nap_to_get_up(&sleepers, &[&deque]));
                 }
             })
         };
@@ -220,6 +366,7 @@ fn a_draft_that_comes_too_late_is_ended() {
             deque.push(1_usize);
             take_call(&deque);
         }
+        sleepers.note_left();
         let drafted = sleepers.draft([((), &*state)].into_iter()).is_some();
         sleeper.join().unwrap();
         assert!(!sleepers.has_napper(), "a worker naps that is awake");
