@@ -296,11 +296,10 @@ impl<'scope> Scope<'scope> {
     fn complete_on<R>(&self, worker: &Worker, body: impl FnOnce() -> R) -> R {
         // Dropped when this function returns, and what it waits for is done.
         let recorded = Enclosing::enter(worker, self.group());
-        let result = match &recorded {
+        let result = self.keep_panic(match &recorded {
             None => catch(body),
             Some(scope) => catch(|| scope.run_body(worker, body)),
-        };
-        let result = self.keep_panic(result);
+        });
         // The count starts with one for the body, and its owner has not waited for it yet.
         self.pending.take_away(true);
         if !self.pending.is_over() {
@@ -311,19 +310,16 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Returns the body's result. Keeps its panic if it is the first one.
-    #[inline]
     fn keep_panic<R>(&self, result: Result<R, Payload>) -> Option<R> {
         result.map_err(|payload| self.panic.keep(payload)).ok()
     }
 
     /// Returns the body's result, or resumes the first panic of body and tasks.
-    #[inline]
     fn end<R>(&self, result: Option<R>) -> R {
-        match (result, self.panic.take()) {
-            (Some(result), None) => result,
-            (_, Some(payload)) => panic::resume_unwind(payload),
-            (None, None) => unreachable!("the body has run"),
+        if let Some(payload) = self.panic.take() {
+            panic::resume_unwind(payload);
         }
+        result.expect("a body without a panic has a result")
     }
 }
 
