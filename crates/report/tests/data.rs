@@ -421,3 +421,33 @@ fn every_measured_value_has_its_line_of_csv() {
     ];
     assert_eq!(lines, expected);
 }
+
+#[test]
+fn results_of_another_machine_are_noted_and_commands_listed_once() {
+    let results = |machine: &str, command: &str| Results {
+        command: command.into(),
+        ..Results::new("", Machine::new(machine, 8))
+    };
+    let mut merged = results("a laptop", "");
+    merged.merge(results("a laptop", "compare"));
+    assert_eq!(
+        (merged.command.as_str(), merged.notes.len()),
+        ("compare", 0)
+    );
+    merged.merge(results("a laptop", "compare\n\nrun fib"));
+    assert_eq!(
+        (merged.command.as_str(), merged.notes.len()),
+        ("compare\nrun fib", 0)
+    );
+    merged.merge(results("a server", "run fib"));
+    assert_eq!(merged.command, "compare\nrun fib");
+    assert_eq!(merged.notes.len(), 1);
+    assert!(merged.notes[0].contains("another machine (a server, 8 processors)"));
+}
+
+#[test]
+fn parameters_are_in_the_heading() {
+    assert_eq!(Scaling::new("uts").heading(), "uts");
+    let scaling = Scaling::new("uts").with("workers", 4);
+    assert_eq!(scaling.heading(), "uts (workers = 4)");
+}

@@ -93,6 +93,28 @@ fn the_heading_says_what_is_known_of_the_machine() {
 }
 
 #[test]
+fn the_heading_has_time_and_command() {
+    let heading = |made: Option<&str>, command: &str| {
+        let mut results = Results::new("", Machine::default());
+        results.made = made.map(str::to_owned);
+        results.command = command.to_owned();
+        let html = page(&results);
+        let start = html.find("<h1>").unwrap();
+        html[start..start + html[start..].find("</header>").unwrap()].to_owned()
+    };
+    let time = "2026-01-02T03:04:05Z";
+    let marked = format!("Made <time datetime=\"{time}\">2026-01-02 03:04 UTC</time>");
+    let both = heading(Some(time), "locksley compare");
+    assert!(both.contains(&format!("{marked} by</p>")), "{both}");
+    assert!(both.contains("<pre>locksley compare</pre>"), "{both}");
+    let alone = heading(Some(time), "");
+    assert!(alone.contains(&format!("{marked}.</p>")), "{alone}");
+    assert!(!alone.contains("<pre>"));
+    let odd = heading(Some("2026-01-02T03:04:05+01:00"), "");
+    assert!(odd.contains(">2026-01-02T03:04:05+01:00</time>"), "{odd}");
+}
+
+#[test]
 fn odd_data_makes_a_page_and_no_panic() {
     let mut results = sample();
     results.comparisons[0]

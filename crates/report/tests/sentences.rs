@@ -298,3 +298,29 @@ fn the_table_of_an_experiment_has_medians_of_each_batch() {
     ];
     assert_eq!(rows, expected);
 }
+
+#[test]
+fn arrows_that_are_left_out_are_mentioned() {
+    let with = |arrows: usize| {
+        let mut timeline = Timeline::new("x", "y");
+        let arrow = |i: usize| Arrow {
+            kind: ArrowKind::Steal,
+            from: 0,
+            to: 1,
+            left: i as f64,
+            arrived: i as f64,
+        };
+        timeline.arrows = (0..arrows).map(arrow).collect();
+        html(|r| r.timelines.push(timeline))
+    };
+    assert!(!with(300).contains("arrows, at most 300 are drawn"));
+    assert!(with(301).contains("<p class=\"muted\">Of 301 arrows, at most 300 are drawn.</p>"));
+}
+
+#[test]
+fn serial_programs_have_no_number_of_workers() {
+    let times = [(Contender::Serial, 1.0), (strategy("a"), 2.0)];
+    let page = html(|r| r.comparisons.push(comparison("x", &times)));
+    assert!(page.contains("<td>serial</td>"));
+    assert!(!page.contains("serial, "));
+}

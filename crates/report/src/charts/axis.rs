@@ -338,6 +338,8 @@ mod tests {
             "{range:?}"
         );
         assert_eq!(Axis::workers("", &[1, 16], 8).range(), 0.0..16.3);
+        let powers = labels(&Axis::workers("", &[1, 256], 8));
+        assert_eq!(powers, ["1", "2", "4", "8", "16", "32", "64", "128", "256"]);
         let ticks = |most, wanted| labels(&Axis::workers("", &[most], wanted));
         assert_eq!(
             ticks(16, 8),

@@ -333,6 +333,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_has_no_line_breaks_around_it() {
+        let svg = "<svg>\n<rect opacity=\"1\" width=\"2\" stroke=\"none\"/>\n<text \
+                   font-family=\"sans-serif\">\nsome words\n</text>\n</svg>\n";
+        let tight = "\n<svg>\n<rect width=\"2\"/>\n<text>some words</text>\n</svg>";
+        assert_eq!(lean(svg), tight);
+    }
+
+    #[test]
     fn pairs_of_colour_and_marker_repeat_after_32_series() {
         let [circle, square] = [Marker::Circle, Marker::Square];
         let [triangle, diamond] = [Marker::Triangle, Marker::Diamond];
