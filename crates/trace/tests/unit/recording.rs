@@ -39,6 +39,10 @@ fn runs_follow_each_other() {
         "rounded, and at least one step"
     );
     let mut one = Recording::new(vec![Arc::new(strand(7))], Duration::from_nanos(3));
+    let mut fork = strand(1);
+    fork.push(Item::Fork(Box::new([strand(2), strand(3)])));
+    let fork = Recording::new(vec![Arc::new(fork)], Duration::ZERO);
+    assert_eq!((fork.work(), fork.forks()), (Duration::from_nanos(6), 1));
     one.append(Recording::new(
         vec![Arc::new(strand(5))],
         Duration::from_nanos(2),

@@ -227,3 +227,11 @@ fn intervals_are_spread_over_the_bins_that_they_cover() {
     assert_eq!(bins, [5, 10, 10, 4]);
     assert_eq!([0.123_4, 0.123_6, 2.0].map(rounded), [0.123, 0.124, 2.0]);
 }
+
+#[test]
+fn the_last_bin_may_be_shorter() {
+    let entries = vec![[1000, begin(Activity::Work, 0, 1)]];
+    let shown = drawn(&mut Timeline::default(), vec![(0, entries)], 2001);
+    let loads: Vec<&String> = shown.iter().filter(|line| line.starts_with("at")).collect();
+    assert_eq!(loads, ["at 1: busy 1, mean 1, max 1"]);
+}
