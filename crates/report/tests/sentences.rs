@@ -314,7 +314,10 @@ fn arrows_that_are_left_out_are_mentioned() {
         html(|r| r.timelines.push(timeline))
     };
     assert!(!with(300).contains("arrows, at most 300 are drawn"));
-    assert!(!with(300).contains("events did not fit"), "none was dropped");
+    assert!(
+        !with(300).contains("events did not fit"),
+        "none was dropped"
+    );
     assert!(with(301).contains("<p class=\"muted\">Of 301 arrows, at most 300 are drawn.</p>"));
 }
 
