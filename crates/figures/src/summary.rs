@@ -151,4 +151,13 @@ mod tests {
         let higher = summary(2.5, 3.0);
         assert!(!low.overlaps(&higher) && !higher.overlaps(&low));
     }
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        let ratio = Summary::of_ratios(&[1.0, 10.0, 3.0], &[2.0, 20.0, 4.0]).unwrap();
+        assert_eq!((ratio.least, ratio.median, ratio.most), (0.5, 0.5, 0.75));
+        assert_eq!(ratio.quartiles_text(), "0.500..0.625");
+        assert_eq!(median(&[9.0, 1.0, 2.0]), 2.0);
+        assert!(median(&[f64::NAN]).is_nan());
+    }
 }

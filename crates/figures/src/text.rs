@@ -148,4 +148,22 @@ mod tests {
         assert_eq!(seconds(3e-10), "0.300 ns");
         assert_eq!(seconds(4321.0), "4321 s");
     }
+
+    #[test]
+    fn ranges_ratios_and_plurals_are_spelled_out() {
+        assert_eq!(range(0.0417, 0.0423), "41.7–42.3 ms");
+        assert_eq!(range(0.5, 2.0), "0.500–2.00 s");
+        assert_eq!(ratio(1.934), "1.93×");
+        let things = [0, 1, 2].map(|count| plural(count, "worker"));
+        assert_eq!(things, ["0 workers", "1 worker", "2 workers"]);
+        assert_eq!(
+            [0.0, -1.0, 1.0].map(|time| Unit::for_seconds(time).name),
+            ["s"; 3]
+        );
+        assert_eq!(
+            [99.96, 0.09996, 0.09994].map(number),
+            ["100", "0.100", "0.0999"]
+        );
+        assert_eq!([1e-5, 9e-6].map(number), ["0.0000100", "9.00e-6"]);
+    }
 }

@@ -205,3 +205,69 @@ impl<B: Balancer> Balancer for Mixed<B> {
         self.balancer.tried(victim, outcome);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Chooses a fixed victim, and keeps what it is told.
+    struct Fixed(usize, Vec<(usize, Outcome)>);
+
+    impl Balancer for Fixed {
+        fn choose(&mut self, _: Actor, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+            Some(self.0)
+        }
+
+        fn tried(&mut self, victim: usize, outcome: Outcome) {
+            self.1.push((victim, outcome));
+        }
+    }
+
+    fn told<B: Balancer>(mut balancer: B) -> B {
+        balancer.tried(3, Outcome::Abort);
+        balancer.tried(1, Outcome::Success);
+        balancer
+    }
+
+    #[test]
+    fn boxes_and_mixtures_pass_on_what_came_of_it() {
+        let expected = [(3, Outcome::Abort), (1, Outcome::Success)];
+        assert_eq!(told(Box::new(Fixed(0, Vec::new()))).1, expected);
+        let mixed = Mixed {
+            theta: Theta::HALF,
+            balancer: Fixed(0, Vec::new()),
+        };
+        assert_eq!(told(mixed).balancer.1, expected);
+    }
+
+    #[test]
+    fn a_mixture_follows_its_balancer_to_other_processors_only() {
+        let loads: &[u32] = &[1; 4];
+        let choices = |victim| {
+            let mut mixed = Mixed {
+                theta: Theta::HALF,
+                balancer: Fixed(victim, Vec::new()),
+            };
+            let mut random = Random::new(1, 0);
+            let me = Actor {
+                me: 2,
+                memory: Memory::default(),
+            };
+            let mut chosen = [0; 5];
+            for _ in 0..6000 {
+                chosen[mixed.choose(me, &loads, &mut random).unwrap_or(4)] += 1;
+            }
+            chosen
+        };
+        // Half of the choices, and a third of the other half.
+        let first = choices(0);
+        assert!((3800..4200).contains(&first[0]), "{first:?}");
+        assert_eq!((first[2], first[4]), (0, 0));
+        for none in [2, 4] {
+            let chosen = choices(none);
+            assert!((2800..3200).contains(&chosen[4]), "{chosen:?}");
+            assert_eq!(chosen[2], 0);
+        }
+    }
+}

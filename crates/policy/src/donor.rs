@@ -137,4 +137,34 @@ mod tests {
         }
         shortest.offered(2, true);
     }
+
+    #[derive(Default)]
+    struct Patient(Vec<(usize, bool)>);
+
+    impl Donor for Patient {
+        fn choose(&mut self, _: Opportunity, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+            None
+        }
+
+        fn offered(&mut self, donee: usize, accepted: bool) {
+            self.0.push((donee, accepted));
+        }
+    }
+
+    #[test]
+    fn a_box_forwards_to_what_is_in_it() {
+        fn told<D: Donor>(mut donor: D) -> (D, bool) {
+            donor.offered(2, true);
+            donor.offered(1, false);
+            let eager = donor.is_eager();
+            (donor, eager)
+        }
+        let (patient, eager) = told(Box::new(Patient::default()));
+        assert_eq!(patient.0, [(2, true), (1, false)]);
+        assert!(
+            !eager,
+            "a donor is asked when others ask, unless it says otherwise"
+        );
+        assert!(told(Box::new(Target::SHORTEST)).1);
+    }
 }

@@ -196,4 +196,16 @@ mod tests {
         assert_eq!(zero.get().to_bits(), Theta::ZERO.get().to_bits());
         assert_eq!(zero.to_string(), "0");
     }
+
+    #[test]
+    fn equal_values_have_equal_hashes_and_others_have_others() {
+        let hash = |value: f64| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            Theta::new(value).unwrap().hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(0.0), hash(-0.0));
+        assert_eq!(hash(0.25), hash(0.25));
+        assert_ne!(hash(0.25), hash(0.5));
+    }
 }

@@ -305,3 +305,149 @@ fn what_is_joined_has_the_kind_of_its_longer_part() {
     assert_eq!(long.dropped, 100);
     assert!((slices[3].end - slices[3].start - 1.0).abs() < 1e-5);
 }
+
+/// Returns a slice of a kind.
+fn slice(kind: SliceKind, start: f64, end: f64) -> Slice {
+    Slice {
+        kind,
+        start,
+        end,
+        name: format!("{kind:?}"),
+    }
+}
+
+#[test]
+fn slices_are_joined_by_gaps_that_double() {
+    let mut pairs = timeline(0);
+    for i in 0..50 {
+        let start = 3.0 * f64::from(i);
+        for start in [start, start + 1.2] {
+            let one = slice(SliceKind::Task, start, start + 1.0);
+            pairs.tracks[0].slices.push(one);
+        }
+    }
+    pairs.cap(50, 0);
+    let ends: Vec<(f64, f64)> = pairs.tracks[0]
+        .slices
+        .iter()
+        .map(|slice| (slice.start, slice.end))
+        .collect();
+    assert_eq!(
+        ends.len(),
+        50,
+        "the gaps of 0.2 s are closed, those of 0.8 s are not"
+    );
+    assert_eq!(ends[1], (3.0, 5.2));
+    assert_eq!(pairs.dropped, 50);
+}
+
+#[test]
+fn of_two_joined_slices_the_later_one_must_be_longer_to_give_its_kind() {
+    let joined = |first: f64, second: f64| {
+        let mut timeline = timeline(0);
+        timeline.tracks[0].slices = vec![
+            slice(SliceKind::Parked, 0.0, first),
+            slice(SliceKind::Idle, first, first + second),
+            slice(SliceKind::Task, 100.0, 200.0),
+        ];
+        timeline.cap(2, 0);
+        let kept = &timeline.tracks[0].slices;
+        assert_eq!(kept.len(), 2);
+        assert_eq!((kept[0].start, kept[0].end), (0.0, first + second));
+        (kept[0].kind, kept[0].name.clone())
+    };
+    assert_eq!(joined(0.25, 0.5), (SliceKind::Idle, "Idle".to_owned()));
+    assert_eq!(joined(0.5, 0.25), (SliceKind::Parked, "Parked".to_owned()));
+    assert_eq!(joined(0.25, 0.25), (SliceKind::Parked, "Parked".to_owned()));
+}
+
+#[test]
+fn every_measured_value_has_its_line_of_csv() {
+    let mut results = Results::new("made up", Machine::default());
+    let mut comparison = Comparison::new("fib").with("n", 30);
+    comparison.rows.push(Row::new(
+        Contender::strategy("stealing"),
+        2,
+        vec![0.5, 0.25],
+    ));
+    results.comparisons.push(comparison);
+    let mut experiment = Experiment::new("batch", 1);
+    experiment.batches.push(Batch {
+        load: Load::Even,
+        arrival: Arrival::Batch,
+        stealing: true,
+        deque: DequeKind::Bounded,
+        threads: 4,
+        repetitions: vec![Repetition {
+            seconds: 3.0,
+            waiting: 2.0,
+            steals: 7,
+        }],
+    });
+    let of_batch = experiment.batches[0].series();
+    results.experiments.push(experiment);
+    results.profiles.push(Profile {
+        serial: vec![9.0],
+        measured: vec![SpeedupPoint {
+            workers: 2,
+            samples: vec![5.0],
+        }],
+        ..Profile::new("queens", 8.0, 0.5, 0.75)
+    });
+    results.steals = vec![StealMap::new("uts", "y", vec![vec![0, 3], vec![4, 0]])];
+    let text = results.to_csv();
+    assert!(text.ends_with("\r\n"));
+    let lines: Vec<&str> = text.lines().collect();
+    let profile = results.profiles[0].strategy.clone();
+    let parameters = lines[3].split(',').nth(2).unwrap_or_default();
+    let batch =
+        |rest: &str| format!("experiment,batch,{parameters},\"even, batch, {of_batch}\",4,{rest}");
+    let expected = [
+        "section,program,parameters,variant,workers,quantity,repetition,value,unit".to_owned(),
+        "comparison,fib,n = 30,stealing,2,time,0,0.5,s".to_owned(),
+        "comparison,fib,n = 30,stealing,2,time,1,0.25,s".to_owned(),
+        batch("time,0,3,s"),
+        batch("waiting,0,2,s"),
+        batch("steals,0,7,tasks"),
+        format!("profile,queens,,{profile},1,work,0,8,s"),
+        format!("profile,queens,,{profile},1,span,0,0.5,s"),
+        format!("profile,queens,,{profile},1,burdened span,0,0.75,s"),
+        "profile,queens,,serial,1,time,0,9,s".to_owned(),
+        format!("profile,queens,,{profile},2,time,0,5,s"),
+        "steals,uts,,y: 0 from 0,2,steals,0,0,tasks".to_owned(),
+        "steals,uts,,y: 0 from 1,2,steals,0,3,tasks".to_owned(),
+        "steals,uts,,y: 1 from 0,2,steals,0,4,tasks".to_owned(),
+        "steals,uts,,y: 1 from 1,2,steals,0,0,tasks".to_owned(),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn results_of_another_machine_are_noted_and_commands_listed_once() {
+    let results = |machine: &str, command: &str| Results {
+        command: command.into(),
+        ..Results::new("", Machine::new(machine, 8))
+    };
+    let mut merged = results("a laptop", "");
+    merged.merge(results("a laptop", "compare"));
+    assert_eq!(
+        (merged.command.as_str(), merged.notes.len()),
+        ("compare", 0)
+    );
+    merged.merge(results("a laptop", "compare\n\nrun fib"));
+    assert_eq!(
+        (merged.command.as_str(), merged.notes.len()),
+        ("compare\nrun fib", 0)
+    );
+    merged.merge(results("a server", "run fib"));
+    assert_eq!(merged.command, "compare\nrun fib");
+    assert_eq!(merged.notes.len(), 1);
+    assert!(merged.notes[0].contains("another machine (a server, 8 processors)"));
+}
+
+#[test]
+fn parameters_are_in_the_heading() {
+    assert_eq!(Scaling::new("uts").heading(), "uts");
+    let scaling = Scaling::new("uts").with("workers", 4);
+    assert_eq!(scaling.heading(), "uts (workers = 4)");
+}

@@ -74,6 +74,47 @@ fn results_without_anything_make_a_page_that_says_so() {
 }
 
 #[test]
+fn the_heading_says_what_is_known_of_the_machine() {
+    let heading = |machine| {
+        let html = page(&Results::new("", machine));
+        let start = html.find("<h1>").unwrap();
+        html[start..start + html[start..].find("</header>").unwrap()].to_owned()
+    };
+    let known = Machine {
+        system: Some("an operating system".into()),
+        ..Machine::new("a laptop", 8)
+    };
+    assert!(
+        heading(known).contains("<p>Measured on a laptop, 8 processors, an operating system.</p>")
+    );
+    assert!(heading(Machine::new("a laptop", 0)).contains("<p>Measured on a laptop.</p>"));
+    assert!(heading(Machine::new("", 1)).contains("<p>Measured on 1 processor.</p>"));
+    assert!(!heading(Machine::default()).contains("Measured on"));
+}
+
+#[test]
+fn the_heading_has_time_and_command() {
+    let heading = |made: Option<&str>, command: &str| {
+        let mut results = Results::new("", Machine::default());
+        results.made = made.map(str::to_owned);
+        results.command = command.to_owned();
+        let html = page(&results);
+        let start = html.find("<h1>").unwrap();
+        html[start..start + html[start..].find("</header>").unwrap()].to_owned()
+    };
+    let time = "2026-01-02T03:04:05Z";
+    let marked = format!("Made <time datetime=\"{time}\">2026-01-02 03:04 UTC</time>");
+    let both = heading(Some(time), "locksley compare");
+    assert!(both.contains(&format!("{marked} by</p>")), "{both}");
+    assert!(both.contains("<pre>locksley compare</pre>"), "{both}");
+    let alone = heading(Some(time), "");
+    assert!(alone.contains(&format!("{marked}.</p>")), "{alone}");
+    assert!(!alone.contains("<pre>"));
+    let odd = heading(Some("2026-01-02T03:04:05+01:00"), "");
+    assert!(odd.contains(">2026-01-02T03:04:05+01:00</time>"), "{odd}");
+}
+
+#[test]
 fn odd_data_makes_a_page_and_no_panic() {
     let mut results = sample();
     results.comparisons[0]
@@ -141,6 +182,10 @@ fn what_is_written_is_read_back() {
         message("{\"format\": \"locksley-results/9\"}")
             .contains("this version reads \"locksley-results/1\"")
     );
+    let other = "{\"format\": \"other/1\", \"from\": \"locksley-results/1\"}";
+    std::fs::write(folder.join("other.json"), other).unwrap();
+    let error = read(folder.join("other.json")).unwrap_err();
+    assert!(error.to_string().contains("holds no results"), "{error}");
     let negative = r#"{"format": "locksley-results/1", "machine": {}, "comparisons":
         [{"workload": "x", "rows": [{"contender": "serial", "workers": 1, "samples": [-1]}]}]}"#;
     assert!(message(negative).contains("comparisons[0]: rows[0].samples has -1"));

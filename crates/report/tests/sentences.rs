@@ -220,3 +220,111 @@ fn the_glossary_explains_the_contenders_of_the_page() {
     assert!(page.contains("<dt>rayon</dt><dd>the library for parallelism"));
     assert!(!page.contains("<dt>chili</dt>"));
 }
+
+#[test]
+fn the_table_of_an_experiment_has_medians_of_each_batch() {
+    let batch = |load, stealing, threads| Batch {
+        load,
+        arrival: Arrival::Batch,
+        stealing,
+        deque: DequeKind::Bounded,
+        threads,
+        repetitions: [(1.0, 100), (2.0, 1200), (4.0, 1300)]
+            .map(|(seconds, steals)| Repetition {
+                seconds,
+                waiting: seconds / 4.0,
+                steals,
+            })
+            .into(),
+    };
+    let mut experiment = Experiment::new("batch", 100);
+    experiment.batches = vec![
+        batch(Load::Skewed, true, 8),
+        batch(Load::Even, false, 8),
+        batch(Load::Even, true, 8),
+        batch(Load::Even, true, 4),
+    ];
+    let html = html(|r| r.experiments.push(experiment));
+    let table = &html[html.find("aria-label=\"batch\"").unwrap()..];
+    let body = &table[table.find("<tbody>").unwrap()..table.find("</tbody>").unwrap()];
+    let rows: Vec<Vec<String>> = body
+        .split("<tr>")
+        .skip(1)
+        .map(|row| {
+            row.split("</td>")
+                .filter_map(|cell| Some(cell.rsplit_once('>')?.1.to_owned()))
+                .filter(|cell| !cell.trim().is_empty())
+                .collect()
+        })
+        .collect();
+    let many = "1\u{202F}200";
+    let expected = [
+        [
+            "even",
+            "batch",
+            "no stealing, bounded",
+            "8",
+            "2.00 s",
+            "500 ms",
+            "–",
+        ],
+        [
+            "even",
+            "batch",
+            "stealing, bounded",
+            "4",
+            "2.00 s",
+            "500 ms",
+            many,
+        ],
+        [
+            "even",
+            "batch",
+            "stealing, bounded",
+            "8",
+            "2.00 s",
+            "500 ms",
+            many,
+        ],
+        [
+            "skewed",
+            "batch",
+            "stealing, bounded",
+            "8",
+            "2.00 s",
+            "500 ms",
+            many,
+        ],
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn arrows_that_are_left_out_are_mentioned() {
+    let with = |arrows: usize| {
+        let mut timeline = Timeline::new("x", "y");
+        let arrow = |i: usize| Arrow {
+            kind: ArrowKind::Steal,
+            from: 0,
+            to: 1,
+            left: i as f64,
+            arrived: i as f64,
+        };
+        timeline.arrows = (0..arrows).map(arrow).collect();
+        html(|r| r.timelines.push(timeline))
+    };
+    assert!(!with(300).contains("arrows, at most 300 are drawn"));
+    assert!(
+        !with(300).contains("events did not fit"),
+        "none was dropped"
+    );
+    assert!(with(301).contains("<p class=\"muted\">Of 301 arrows, at most 300 are drawn.</p>"));
+}
+
+#[test]
+fn serial_programs_have_no_number_of_workers() {
+    let times = [(Contender::Serial, 1.0), (strategy("a"), 2.0)];
+    let page = html(|r| r.comparisons.push(comparison("x", &times)));
+    assert!(page.contains("<td>serial</td>"));
+    assert!(!page.contains("serial, "));
+}

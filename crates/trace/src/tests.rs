@@ -31,6 +31,32 @@ fn a_trace_with_an_event_is_not_empty() {
 }
 
 #[test]
+fn arrows_have_names() {
+    let names = Arrow::ALL.map(Arrow::name);
+    assert_eq!(names, ["steal", "donation", "dealing", "lifeline"]);
+}
+
+#[test]
+fn times_are_rounded_to_nanoseconds_and_text_is_escaped() {
+    let mut trace = Trace::new();
+    trace.name_process(7, "a \"b\" \\ \u{1f}\n c");
+    for (start, length) in [(1.5, 1.0 / 3.0), (-0.0004, 2.04), (-1.25, 3.0), (-0.0, 0.1)] {
+        trace.slice(Activity::Work, (7, 0), start, length);
+    }
+    let json = trace.to_rounded_json();
+    let expected = [
+        r#""a \"b\" \\ \u001f\u000a c""#,
+        r#""ts":1.5,"dur":0.333,"#,
+        r#""ts":0,"dur":2.04,"#,
+        r#""ts":-1.25,"dur":3,"#,
+        r#""ts":0,"dur":0.1,"#,
+    ];
+    for part in expected {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+}
+
+#[test]
 fn every_kind_of_event_is_shifted() {
     let mut one = Trace::new();
     one.arrow(Arrow::Steal, 1, (0, 0.0), (1, 0.0));

@@ -201,6 +201,12 @@ mod tests {
     use crate::Serial;
 
     #[test]
+    fn a_skewed_batch_is_heavy_in_its_first_half() {
+        assert_eq!(Batch::skewed(6, 7).pieces, [7, 7, 7, 1, 1, 1]);
+        assert_eq!(Batch::skewed(3, 7).pieces, [7, 1, 1]);
+    }
+
+    #[test]
     fn all_pieces_are_done() {
         for pieces in 0..9 {
             let random = Batch::random(pieces, 3..=7, 42);

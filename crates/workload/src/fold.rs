@@ -136,4 +136,9 @@ mod tests {
         assert_eq!(a.then(b), map);
         assert!(fold.check(b.then(a)).is_err());
     }
+
+    #[test]
+    fn slopes_are_odd_so_that_no_map_loses_bits() {
+        assert!(Fold::new(100, 5).maps.iter().all(|map| map.slope % 2 == 1));
+    }
 }

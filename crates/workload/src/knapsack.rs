@@ -217,6 +217,13 @@ mod tests {
     }
 
     #[test]
+    fn branches_are_counted_up_to_one_more_than_asked() {
+        let items = generate(20, 3);
+        assert!(count(&items, 2500, u64::MAX) > 6);
+        assert_eq!([0, 1, 5].map(|most| count(&items, 2500, most)), [1, 2, 6]);
+    }
+
+    #[test]
     fn dynamic_programming_finds_what_all_subsets_have() {
         let items = generate(10, 3);
         let room = 2500;

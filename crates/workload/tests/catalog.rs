@@ -366,3 +366,47 @@ fn what_would_take_years_or_all_memory_is_refused() {
         assert!(error(text).ends_with("give smaller parameters"));
     }
 }
+
+/// Returns the number of operations.
+struct Operations;
+
+impl Visitor for Operations {
+    type Output = u64;
+
+    fn visit<P: Program>(self, program: P) -> u64 {
+        program.operations()
+    }
+}
+
+#[test]
+fn operations_are_what_each_program_says_they_are() {
+    let cases = [
+        ("fib:n=16", 1596),
+        ("integrate:9", 60_010),
+        ("sort:n=9000", 9000),
+        ("quicksort:n=9000", 9000),
+        ("matrix:n=64", 64 * 64 * 64),
+        ("strassen:n=256", 256 * 256 * 256),
+        ("lu:n=128", 699_050),
+        ("heat:rows=50,columns=40,sweeps=7,block=4", 50 * 40 * 7),
+        ("tree:layers=10", 1023),
+        ("mandelbrot:n=50,limit=100", 50 * 50),
+        ("rays:n=40,spheres=10,bounces=4", 40 * 40),
+        ("words:n=9000,vocabulary=300", 9000),
+        ("batch:even,threads=3,tasks=5,heavy=4", 3 * 5),
+        ("loop:triangular,n=777,work=100", 777),
+        ("generator:tasks=300,gap=5,grain=50", 300),
+        ("chain:periods=50,serial=90,parallel=10", 50),
+        ("phases:blocks=9,length=20,phases=5", 9 * 20 * 5),
+        ("skynet:3", 1000),
+        ("primes:n=20000", 20_001),
+        ("scan:n=20000", 20_000),
+        ("fold:n=20000", 20_000),
+        ("nbody:n=50,steps=3", 50 * 50 * 3),
+        ("pi:intervals=20000", 20_000),
+    ];
+    for (text, operations) in cases {
+        let spec = Spec::parse(text, Scale::Quick).unwrap();
+        assert_eq!(spec.visit(Operations).unwrap(), operations, "{text}");
+    }
+}

@@ -134,6 +134,44 @@ fn unknown_places_make_it_uniform() {
         Order::uniform(7),
         "not among them"
     );
+    // The others' places are of no use without that of the thief itself.
+    let others: [&[u32]; 4] = [&[], &[0], &[], &[1]];
+    assert_eq!(Order::nearest(0, &others, 0.5), Order::uniform(0));
+}
+
+#[test]
+fn processors_are_known_up_to_the_largest_index() {
+    let addresses = |count: u32| -> Vec<[u32; 1]> { (0..count).map(|cpu| [cpu % 2]).collect() };
+    let most = u32::from(u16::MAX);
+    assert_eq!(Order::nearest(0, &addresses(most), 0.5).rings(), 2);
+    let more = Order::nearest(0, &addresses(most + 1), 0.5);
+    assert_eq!(more, Order::uniform(0));
+}
+
+#[test]
+fn a_neighbour_is_any_of_its_ring() {
+    let order = Order::nearest(0, &sockets(), 0.5);
+    assert_eq!((order.rings(), order.neighbourhood()), (3, 2));
+    let mut random = Random::new(4, 0);
+    let mut drawn = |ring, count| {
+        let mut drawn = [0; 9];
+        for _ in 0..1000 {
+            drawn[order.neighbour(ring, count, &mut random).unwrap_or(8)] += 1;
+        }
+        drawn
+    };
+    assert_eq!(drawn(0, 8), [0, 1000, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        drawn(2, 8),
+        [0, 0, 0, 0, 0, 0, 0, 0, 1000],
+        "not in the neighbourhood"
+    );
+    let both = drawn(1, 8);
+    assert_eq!(both[2] + both[3], 1000, "{both:?}");
+    assert!((400..600).contains(&both[2]), "{both:?}");
+    let first = drawn(1, 3);
+    assert_eq!(first[2] + first[8], 1000, "{first:?}");
+    assert!((400..600).contains(&first[8]), "{first:?}");
 }
 
 #[test]

@@ -110,3 +110,65 @@ impl Heartbeat {
         self.next_beat
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heartbeat() -> Heartbeat {
+        let mut heartbeat = Heartbeat::new([4, 5, 6].into_iter(), 20, 100);
+        heartbeat.begin(1000);
+        heartbeat
+    }
+
+    #[test]
+    fn beats_come_at_their_times() {
+        let mut heartbeat = heartbeat();
+        assert_eq!(heartbeat.next_beat(), 1020);
+        assert!(!heartbeat.beats(1019));
+        assert!(heartbeat.beats(1020));
+        assert_eq!(heartbeat.next_beat(), 1040);
+        assert!(heartbeat.beats(1090) && !heartbeat.beats(1109));
+        assert_eq!(heartbeat.next_beat(), 1110);
+        // At least four beats fit into the patience, and a beat takes some time.
+        for (beat, patience, expected) in [(90, 100, 25), (0, 100, 1), (5, 0, 1)] {
+            let mut other = Heartbeat::new([1].into_iter(), beat, patience);
+            other.begin(0);
+            assert_eq!(other.next_beat(), expected);
+        }
+    }
+
+    #[test]
+    fn the_neighbour_that_was_silent_for_longest_is_named() {
+        let mut heartbeat = heartbeat();
+        let silent = |rank, for_ns| Some(ProtocolError::Silent { rank, for_ns });
+        heartbeat.note_message(1010, 4);
+        heartbeat.note_message(1030, 6);
+        assert_eq!(heartbeat.silent(1099), None);
+        assert_eq!(heartbeat.silent(1100), silent(5, 100));
+        // A neighbour that has left is not watched any more; the others are.
+        heartbeat.stop_watching(5);
+        assert_eq!(heartbeat.silent(1109), None);
+        assert_eq!(heartbeat.silent(1120), silent(4, 110));
+        heartbeat.stop_watching(4);
+        assert_eq!(heartbeat.silent(1129), None);
+        assert_eq!(heartbeat.silent(1130), silent(6, 100));
+        heartbeat.note_message(1020, 6);
+        assert_eq!(heartbeat.silent(1130), silent(6, 100), "an old message");
+        heartbeat.stop_watching(6);
+        assert_eq!(heartbeat.silent(9999), None);
+    }
+
+    #[test]
+    fn half_of_the_patience_asleep_delays_the_accusation() {
+        let mut heartbeat = heartbeat();
+        assert_eq!(heartbeat.note_awake(1049), None);
+        assert_eq!(heartbeat.note_awake(1099), Some(50));
+        assert_eq!(heartbeat.silent(1149), None);
+        let expected = ProtocolError::Silent {
+            rank: 6,
+            for_ns: 100,
+        };
+        assert_eq!(heartbeat.silent(1150), Some(expected));
+    }
+}

@@ -329,6 +329,27 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_of_workers_has_room_beyond_both_ends() {
+        let room = 1.08_f64.log2();
+        let range = Axis::workers("", &[4, 48], 8).range();
+        assert!((range.start - (2.0 - room)).abs() < 1e-9, "{range:?}");
+        assert!(
+            (range.end - (48_f64.log2() + room)).abs() < 1e-9,
+            "{range:?}"
+        );
+        assert_eq!(Axis::workers("", &[1, 16], 8).range(), 0.0..16.3);
+        let powers = labels(&Axis::workers("", &[1, 256], 8));
+        assert_eq!(powers, ["1", "2", "4", "8", "16", "32", "64", "128", "256"]);
+        let ticks = |most, wanted| labels(&Axis::workers("", &[most], wanted));
+        assert_eq!(
+            ticks(16, 8),
+            ["0", "2", "4", "6", "8", "10", "12", "14", "16"]
+        );
+        assert_eq!(ticks(16, 4), ["0", "4", "8", "12", "16"]);
+        assert_eq!(ticks(7, 3), ["0", "3", "6"]);
+    }
+
+    #[test]
     fn odd_values_make_no_odd_axes() {
         for most in [0.0, f64::NAN, f64::INFINITY, 1e-300, 1e300] {
             for axis in [

@@ -327,3 +327,28 @@ impl SeriesIndex {
             .map_or(Marker::Circle, Marker::series)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_no_line_breaks_around_it() {
+        let svg = "<svg>\n<rect opacity=\"1\" width=\"2\" stroke=\"none\"/>\n<text \
+                   font-family=\"sans-serif\">\nsome words\n</text>\n</svg>\n";
+        let tight = "\n<svg>\n<rect width=\"2\"/>\n<text>some words</text>\n</svg>";
+        assert_eq!(lean(svg), tight);
+    }
+
+    #[test]
+    fn pairs_of_colour_and_marker_repeat_after_32_series() {
+        let [circle, square] = [Marker::Circle, Marker::Square];
+        let [triangle, diamond] = [Marker::Triangle, Marker::Diamond];
+        let markers = [0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 24, 31, 32].map(Marker::series);
+        let expected = [
+            circle, square, triangle, diamond, circle, diamond, square, triangle, circle, triangle,
+            diamond, triangle, circle,
+        ];
+        assert_eq!(markers, expected);
+    }
+}

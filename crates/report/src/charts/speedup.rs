@@ -171,3 +171,16 @@ fn bounds(drawing: &mut Drawing, profile: &Profile, most: usize) {
             .push(Key::new(label, Swatch::Line(ink, None)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_zero_has_no_speed_up() {
+        assert!(point(1.0, 2, None).is_none());
+        assert!(point(1.0, 2, Summary::of(&[0.0, 0.0, 1.0])).is_none());
+        let shown = point(12.0, 2, Summary::of(&[3.0, 4.0, 6.0]));
+        assert_eq!(shown, Some((2.0, 3.0, Some((2.4, 12.0 / 3.5)))));
+    }
+}

@@ -93,6 +93,27 @@ fn a_bar_says_time_and_speed_up() {
 }
 
 #[test]
+fn bars_are_one_below_the_other() {
+    let mut comparison = comparison([1, 2, 4]);
+    comparison.rows.retain(|row| match row.contender.name() {
+        "serial" => false,
+        "rayon" => row.workers == 2,
+        _ => true,
+    });
+    let figure = chart("bars", comparison);
+    assert_eq!(
+        figure.caption,
+        "fib (n = 30), each with the workers that suit it best: time, less is better"
+    );
+    for picture in &figure.pictures {
+        let bar = |name| picture.of(name)[0].all("rect")[0];
+        let (first, second) = (bar("sharing"), bar("rayon"));
+        let end = first.number("y") + first.number("height");
+        assert!(second.number("y") > end, "bars do not overlap");
+    }
+}
+
+#[test]
 fn bars_of_different_numbers_of_workers_say_which() {
     let mut comparison = comparison([1, 2, 4]);
     comparison

@@ -262,6 +262,11 @@ impl Picture {
             .filter_map(|text| Some((value(&text.text)?, text.number(coordinate))))
             .collect();
         assert!(ticks.len() >= 2, "an axis has two ticks at least");
+        let (first, last) = (ticks[0].1, ticks[ticks.len() - 1].1);
+        assert!(
+            (last - first).abs() > 50.0,
+            "an axis has a length: {ticks:?}"
+        );
         Ruler { ticks, scale }
     }
 }

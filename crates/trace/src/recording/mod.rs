@@ -164,3 +164,7 @@ fn write_json(graph: &Graph, unit: u64, out: &mut impl fmt::Write) -> fmt::Resul
     }
     out.write_str("\n]}\n")
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/recording.rs"]
+mod tests;

@@ -75,3 +75,85 @@ fn nothing_at_all_is_no_reason_to_divide_by_zero() {
     }
     assert!(profile.to_string().contains("workers  at most  at least"));
 }
+
+#[test]
+fn a_profile_prints_times_and_bounds() {
+    let profile = profile(1000, 100, 200);
+    let table = [
+        "work                  1.0µs",
+        "span                100.0ns   parallelism 10.0",
+        "burdened span       200.0ns   parallelism 5.0",
+        "strands                  10   of 100.0ns on average",
+        "spawns                    3   burden 1ns each",
+        "",
+        "speed-up",
+        "  workers  at most  at least",
+        "        1     1.00      1.00",
+        "        2     2.00      1.27",
+        "        4     4.00      1.86",
+        "        8     8.00      2.42",
+        "       16    10.00      2.85",
+        "       32    10.00      3.13",
+        "       64    10.00      3.29",
+        "      128    10.00      3.38",
+    ];
+    let text = profile.to_string();
+    assert_eq!(text.lines().take(16).collect::<Vec<_>>(), table);
+    let json = profile.to_json();
+    let lines: Vec<&str> = json.lines().collect();
+    assert_eq!(
+        lines[0],
+        "{\"format\": \"locksley-profile/1\", \"work_ns\": 1000, \"span_ns\": 100, \
+         \"burdened_span_ns\": 200, \"burden_ns\": 1, \"strands\": 10, \"spawns\": 3, \
+         \"unordered\": 0, \"parallelism\": 10.0000, \"burdened_parallelism\": 5.0000, \
+         \"bounds\": ["
+    );
+    assert_eq!(
+        lines[1],
+        "  {\"workers\": 2, \"most\": 2.0000, \"greedy\": 1.8182, \"burdened\": 1.2690},"
+    );
+    assert_eq!(
+        lines[7..],
+        [
+            "  {\"workers\": 128, \"most\": 10.0000, \"greedy\": 9.3431, \"burdened\": 3.3805}",
+            "]}"
+        ]
+    );
+    let unordered = Profile {
+        unordered: 2,
+        ..profile
+    };
+    let text = unordered.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..3], [table[0], "spawns                    3", ""]);
+    assert!(lines[3].starts_with("no span and no bounds: 2 tasks were started"));
+    assert!(unordered.to_json().ends_with("\"bounds\": [\n\n]}\n"));
+}
+
+#[test]
+fn the_recorded_cost_is_taken_off_each_strand() {
+    use crate::recording::{Item, Strand};
+    let strand = |nanoseconds| {
+        let mut strand = Strand::default();
+        strand.add(nanoseconds);
+        strand
+    };
+    let mut run = strand(5);
+    run.push(Item::Fork(Box::new([strand(20), strand(30)])));
+    run.push(Item::Unordered);
+    run.add(3);
+    let recording = Recording::new(vec![run.into()], Duration::ZERO);
+    let times = |burden, cost| {
+        let [burden, cost] = [burden, cost].map(Duration::from_nanos);
+        let profile = recording.profile(burden, cost);
+        assert_eq!(
+            (profile.strands, profile.spawns, profile.unordered),
+            (5, 1, 1)
+        );
+        assert_eq!(profile.burden, burden);
+        [profile.work, profile.span, profile.burdened_span].map(|time| time.as_nanos())
+    };
+    assert_eq!(times(0, 0), [58, 38, 38]);
+    assert_eq!(times(7, 0), [58, 38, 45]);
+    assert_eq!(times(7, 4), [43, 27, 34]);
+}

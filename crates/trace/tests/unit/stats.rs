@@ -29,6 +29,7 @@ fn the_table_is_aligned() {
     let table = stats.to_string();
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 5, "{table}");
+    assert_eq!(table.matches('\n').count(), 4, "the last line has no end");
     assert!(
         lines.iter().all(|line| line.len() == lines[0].len()),
         "{table}"

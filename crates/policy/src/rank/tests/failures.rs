@@ -136,6 +136,34 @@ fn nothing_moves_before_the_greeting() {
 }
 
 #[test]
+fn troubles_name_the_rank_and_the_seconds() {
+    let rank = 3;
+    let silent = ProtocolError::Silent {
+        rank,
+        for_ns: 2_540_000_000,
+    };
+    assert!(
+        silent
+            .to_string()
+            .starts_with("rank 3 has been silent for 2.5 s: ")
+    );
+    let other = ProtocolError::OtherBuild {
+        rank,
+        theirs: 0xab,
+        ours: 0xcd,
+    };
+    let text = "rank 3 runs the build 00000000000000ab, and this rank 00000000000000cd: ";
+    assert!(other.to_string().starts_with(text));
+    let message = "Token";
+    let unexpected = ProtocolError::Unexpected { rank, message };
+    assert!(
+        unexpected
+            .to_string()
+            .starts_with("rank 3 sent Token, which was not expected: ")
+    );
+}
+
+#[test]
 fn what_no_rank_can_say_is_trouble() {
     let work = |lifeline| Message::Work {
         tasks: vec![1],
@@ -149,6 +177,8 @@ fn what_no_rank_can_say_is_trouble() {
     };
     let cases = [
         (1, Message::Hello { build: 7 }),
+        (2, Message::Hello { build: 7 }),
+        (2, Message::Beat),
         (2, work(false)),
         (2, work(true)),
         (3, Message::Nothing),
