@@ -153,7 +153,9 @@ fn a_refused_thread_is_an_error_and_leaves_none_behind() {
 fn child_refused() {
     const STACK: usize = 256 << 20;
     let before = threads();
-    let absurd = Pool::builder().workers(2).stack_size(1 << 60).build();
+    // More than the largest gap in an address space, of 32 bits too.
+    let stack = usize::MAX - (64 << 20);
+    let absurd = Pool::builder().workers(2).stack_size(stack).build();
     let error = absurd.unwrap_err();
     assert!(
         matches!(error, BuildError::Thread { started: 0, .. }),
