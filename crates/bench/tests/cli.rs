@@ -122,7 +122,7 @@ fn exit_codes_tell_usage_from_failure() {
     assert_eq!(bench(&["--help"]).status.code(), Some(0));
     assert_eq!(bench(&["archery"]).status.code(), Some(64));
     assert_eq!(
-        bench(&["turn", "owner_pair", "nobody", "1"]).status.code(),
+        bench(&["turn", "owner_pair", "unknown", "1"]).status.code(),
         Some(64)
     );
     let nowhere = [

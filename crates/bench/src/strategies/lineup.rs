@@ -135,6 +135,6 @@ mod tests {
     fn the_reference_and_the_close_ones_are_there() {
         assert!(strategy(STEALING).is_some());
         assert!(known(&CLOSE).len() >= 9);
-        assert_eq!(known(&["nobody", SHARING]), [SHARING]);
+        assert_eq!(known(&["unknown", SHARING]), [SHARING]);
     }
 }

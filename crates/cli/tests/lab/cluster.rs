@@ -11,7 +11,7 @@ fn a_tree_is_counted_in_one_process() {
     let serial = lab.json(&format!("cluster run {SMALL} --workers 1"));
     assert_eq!(serial["command"], "cluster run");
     assert_eq!(serial["result"]["nodes"], 62_689);
-    assert_eq!(serial["verified"], false, "nobody has published it");
+    assert_eq!(serial["verified"], false, "its size is not published");
     let document = lab.json(&format!(
         "cluster run {SMALL} --workers 3 --strategy steal-half"
     ));

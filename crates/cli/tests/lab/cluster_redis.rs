@@ -257,10 +257,10 @@ fn secrets_stay_out_of_command_lines_and_who_lacks_one_is_told() {
             "{line}: {denied:?}"
         );
     }
-    let nobody = site.run("status --server redis://127.0.0.1:1");
+    let unreachable = site.run("status --server redis://127.0.0.1:1");
     assert!(
-        nobody.code == 3 && nobody.err.contains("cannot be used now"),
-        "{nobody:?}"
+        unreachable.code == 3 && unreachable.err.contains("cannot be used now"),
+        "{unreachable:?}"
     );
     let nonsense = site.run("status --server http://127.0.0.1");
     assert!(
