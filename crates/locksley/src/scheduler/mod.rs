@@ -1,7 +1,6 @@
 //! The workers: how they find and run jobs, how they wait and how they sleep.
 
 pub(crate) mod batch;
-pub(crate) mod descendants;
 pub(crate) mod donor;
 pub(crate) mod idle;
 pub(crate) mod injector;

@@ -18,6 +18,7 @@
 //! pool's queue, too.
 
 mod block;
+mod descendants;
 mod search;
 mod sleeps;
 

@@ -5,8 +5,8 @@ use std::mem;
 
 use locksley_queue::Steal;
 
+use super::descendants::Descendants;
 use crate::observe::stats::Event;
-use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;

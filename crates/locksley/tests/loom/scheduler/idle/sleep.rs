@@ -309,7 +309,7 @@ fn a_sleeper_may_rely_on_a_call_that_is_left_to_a_napper() {
         };
         // SAFETY: this thread is the owner.
         unsafe { deque.push(1_usize) };
-        answer_call(true, &sleepers, &[second.clone()], &deque);
+        answer_call(true, &sleepers, std::slice::from_ref(&second), &deque);
         napper.join().unwrap();
         sleeper.join().unwrap();
         assert!(
