@@ -31,11 +31,13 @@ mod substitute {
     pub struct Instant(usize);
 
     impl Instant {
+        /// Counts the call, and returns the number of calls so far as a time.
         pub fn now() -> Instant {
             static LOOKS: AtomicUsize = AtomicUsize::new(0);
             Instant(LOOKS.fetch_add(1, Ordering::Relaxed))
         }
 
+        /// Returns a microsecond for each call since this time.
         pub fn elapsed(self) -> Duration {
             Instant::now() - self
         }

@@ -127,7 +127,7 @@ pub(crate) struct Packet<T> {
 
 // General allocators are slow above 128 bytes, which include their own header word, and the closure
 // comes on top.
-#[cfg(all(target_pointer_width = "64", not(loom)))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Packet<()>>() <= 96);
 
 /// A packet and its closure.
