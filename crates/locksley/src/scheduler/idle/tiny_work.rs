@@ -22,9 +22,9 @@ const PENALTY: u32 = 2;
 /// The highest score, at which the thief pauses.
 const HIGHEST: u32 = 6;
 
-/// How long it pauses, in nanoseconds: several times as long as the steal and the job, so that
-/// little is lost to them, and shorter than a worker looks for work before it sleeps.
-const PAUSE: u64 = 10_000;
+/// It pauses for this many times what an attempt takes. A longer pause would lose less to tiny
+/// jobs, and more to a long job among them, which waits for its end.
+const PAUSE: u64 = 10;
 
 /// The first and the lowest estimate of what an attempt takes, in nanoseconds.
 const FIRST_COST: u64 = 100;
@@ -102,7 +102,7 @@ impl TinyWork {
                 score.saturating_sub(1)
             });
         if was_last && self.score.get() == HIGHEST {
-            self.until.set(now + PAUSE);
+            self.until.set(now + PAUSE * self.cost.get());
         }
     }
 }

@@ -24,9 +24,10 @@ fn a_thief_of_short_last_jobs_pauses_and_tries_again() {
     let tiny = TinyWork::new();
     let (count, now) = steals(&tiny, 0, SHORT_JOB, true, 100);
     assert_eq!(count, HIGHEST / PENALTY);
-    assert!(tiny.pauses(|| now + PAUSE - 1));
-    assert!(!tiny.pauses(|| now + PAUSE));
-    let (count, _) = steals(&tiny, now + PAUSE, SHORT_JOB, true, 100);
+    let pause = PAUSE * FIRST_COST;
+    assert!(tiny.pauses(|| now + pause - 1));
+    assert!(!tiny.pauses(|| now + pause));
+    let (count, _) = steals(&tiny, now + pause, SHORT_JOB, true, 100);
     assert_eq!(count, 1, "it pauses after the next one");
 }
 
@@ -42,7 +43,7 @@ fn a_thief_of_longer_jobs_or_of_some_out_of_many_does_not_pause() {
 fn one_long_job_makes_up_for_all_short_ones() {
     let tiny = TinyWork::new();
     let (_, now) = steals(&tiny, 0, SHORT_JOB, true, 100);
-    let (count, now) = steals(&tiny, now + PAUSE, 1_000_000, true, 1);
+    let (count, now) = steals(&tiny, now + PAUSE * FIRST_COST, 1_000_000, true, 1);
     assert_eq!(count, 1);
     assert_eq!(
         steals(&tiny, now, SHORT_JOB, true, 100).0,
