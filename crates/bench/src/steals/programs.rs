@@ -28,7 +28,7 @@ const fn crowded(case: &'static str, name: &'static str, about: &'static str, ca
     }
 }
 
-const PROGRAMS: [Pair; 13] = [
+const PROGRAMS: [Pair; 14] = [
     program(
         "scope/in/10000x0.5us",
         "scope 10000",
@@ -70,6 +70,12 @@ const PROGRAMS: [Pair; 13] = [
         "blake3 1 MiB out",
         "blake3 with its rayon feature, on a thread outside, per hash",
         20,
+    ),
+    program(
+        "mixed joins",
+        "mixed joins",
+        "ten joins of two tasks of 0.2 us, then one of two tasks of 20 us, in the pool",
+        200,
     ),
     program(
         "empty tasks out",

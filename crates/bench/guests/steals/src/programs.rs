@@ -25,6 +25,7 @@ pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
         "tree of tasks" => (Caller::BackToBack, tree(10)),
         "broadcast" => (Caller::BackToBack, broadcast(8)),
         "yields" => (Caller::BackToBack, yields(1_000)),
+        "mixed joins" => (Caller::BackToBack, mixed_joins(rate)),
         "late start" => (Caller::AfterSleep(100), late_start(8)),
         _ => return None,
     })
@@ -201,6 +202,20 @@ fn tree(depth: u32) -> Box<dyn Case> {
         let leaves = AtomicU64::new(0);
         rayon::scope(|scope| grow(scope, depth, &leaves));
         leaves.into_inner()
+    })
+}
+
+/// Ten joins of two tasks of 0.2 us, and one of two tasks of 20 us: what a thief learns from the
+/// tiny ones must not keep it from the long one.
+fn mixed_joins(rate: Rate) -> Box<dyn Case> {
+    let both = move |steps, seed| {
+        let (a, b) = rayon::join(|| spin(steps, seed), || spin(steps, seed + 1));
+        u64::from(a != b)
+    };
+    let (tiny, long) = (rate.steps(0.2), rate.steps(20.0));
+    summed(11, move || {
+        let tiny: u64 = (0..10).map(|seed| both(tiny, seed)).sum();
+        tiny + both(long, 10)
     })
 }
 

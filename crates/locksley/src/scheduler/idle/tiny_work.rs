@@ -7,8 +7,8 @@
 //!
 //! So a thief measures what its steals cost, and what they bring: how long the stolen jobs run. A
 //! short job out of many is worth its steal, since the owner does not wait for it. A short job that
-//! was the last one is not. After a few of those the thief leaves other workers alone for a while,
-//! and then tries again. One long job ends that.
+//! was the last one is not. After a few of those a thief on a far processor leaves other workers
+//! alone for a while, and then tries again. One long job ends that.
 
 use std::cell::Cell;
 
@@ -22,9 +22,11 @@ const PENALTY: u32 = 2;
 /// The highest score, at which the thief pauses.
 const HIGHEST: u32 = 6;
 
-/// It pauses for this many times what an attempt takes. A longer pause would lose less to tiny
-/// jobs, and more to a long job among them, which waits for its end.
-const PAUSE: u64 = 10;
+/// It pauses for this many times what an attempt takes: a long job among tiny ones waits as long.
+const PAUSE: u64 = 3;
+
+/// A thief whose attempts take less, in nanoseconds, does not pause: tiny jobs lose little then.
+const FAR: u64 = 200;
 
 /// The first and the lowest estimate of what an attempt takes, in nanoseconds.
 const FIRST_COST: u64 = 100;
@@ -101,7 +103,7 @@ impl TinyWork {
             } else {
                 score.saturating_sub(1)
             });
-        if was_last && self.score.get() == HIGHEST {
+        if was_last && self.score.get() == HIGHEST && self.cost.get() >= FAR {
             self.until.set(now + PAUSE * self.cost.get());
         }
     }

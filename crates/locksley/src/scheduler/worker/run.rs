@@ -147,13 +147,11 @@ impl Worker {
     /// at other workers.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
         let pauses = self.pauses_steals();
-        let own = self.take_own().or_else(|| self.receive());
-        own.or_else(|| {
-            if pauses {
-                return self.registry().injector.pop();
-            }
-            self.find_work_abroad()
-        })
+        match self.take_own().or_else(|| self.receive()) {
+            None if pauses => self.registry().injector.pop(),
+            None => self.find_work_abroad(),
+            found => found,
+        }
     }
 
     /// Returns `true` if the worker should not steal yet, because its last steals brought little.
